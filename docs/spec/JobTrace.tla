@@ -49,9 +49,19 @@ FindGone(s, places) ==
     /\ Go(s, IF at[s] \in {"load", "publish", "say"} THEN "over?" ELSE "refused")
     /\ OnlyReads /\ Same /\ UNCHANGED others
 
-(* The marker is prepared beside the look, and may come when that has found the job gone. *)
+(* A driver that has its messages looks whether the job is decided.  In Job.tla its create shows that,
+   and what it does next is the same: tests/specs/emptying.py is about what it may else leave. *)
+FindDecided(d) ==
+    /\ d \in Drivers /\ store.decision # None
+    /\ at[d] \in {"look", "look last"}
+    /\ Go(d, "refused")
+    /\ OnlyReads /\ Same /\ UNCHANGED others
+
+(* The marker is prepared beside the look.  When that has found the job gone, or decided, the request
+   is given up, and may come whenever it comes. *)
 PrepareInVain(d) ==
-    /\ at[d] = "refused"
+    /\ at[d] \in {"refused", "read job", "ended?",
+                 "told committed", "told not committed", "told unknown"}
     /\ Answered([verb |-> "prepare marker", by |-> d])
     /\ UNCHANGED at /\ Same /\ UNCHANGED others
 
@@ -75,7 +85,7 @@ OfSettler(e) ==
       [] e.what = "list destination" -> Look(e.who) \/ AskHowItEnded(e.who)
       [] e.what = "prepare marker" -> PrepareMarker(e.who) \/ PrepareInVain(e.who)
       [] e.what = "create decision" -> CreateDecision(e.who)
-      [] e.what = "read decision" -> ReadDecision(e.who)
+      [] e.what = "read decision" -> ReadDecision(e.who) \/ FindDecided(e.who)
       [] e.what = "read published" -> ReadPublished(e.who)
       [] e.what = "delete decision" ->
             TakeBackDecision(e.who) \/ DeleteDecision(e.who) \/ DeleteTheRest(e.who)
@@ -93,7 +103,7 @@ OfSettler(e) ==
       [] e.what = "delete the rest" ->
             \/ DeleteTheRest(e.who)
             \/ (~store.job /\ RetireByRename(e.who))    \* a request unanswered, and observed
-            \/ FindGone(e.who, {"publish", "say"})    \* a record unanswered, and no area for it
+            \/ FindGone(e.who, {"look", "look last", "publish", "say"})    \* no area for a record
       [] e.what = "calls commit" -> BeginCommit(e.who)
       [] e.what = "calls abort" -> e.who \in Drivers /\ BeginAbort(e.who)
       [] e.what = "unanswered" -> LoseAnswer(e.who)

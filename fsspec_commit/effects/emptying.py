@@ -7,8 +7,8 @@ last, since as long as it stands no late driver can create another one. What sho
 to be aborted stays until they are. Everything else needs no order. The rules are checked by the
 model in ``tests/specs/emptying.py``.
 
-What is there is listed first: while ``job.json`` goes, if ``published`` stands, and else when it
-has gone. What comes after that is late, means nothing, and is left to `clean`.
+What is there is listed first, perhaps while ``job.json`` still goes. What comes after that is late,
+means nothing, and is left to `clean`.
 """
 
 from collections.abc import Coroutine

@@ -103,6 +103,14 @@ async def both(one: Coroutine[Any, Any, T], other: Coroutine[Any, Any, R]) -> tu
     return tasks[0].result(), tasks[1].result()
 
 
+async def failure_or(call: Coroutine[Any, Any, T]) -> T | CommitError:
+    """What *call* returns, or the error that it raises: of two calls, neither hides the other's."""
+    try:
+        return await call
+    except CommitError as error:
+        return error
+
+
 async def stop(*calls: asyncio.Future[Any]) -> None:
     """Cancel *calls*, and return when all have ended: none of them sends a request after that.
 

@@ -97,11 +97,10 @@ class RetiringByRename:
 class RetiringInOrder:
     """Removes an area file by file: first ``job.json``, alone, after which nothing else counts.
 
-    What else is in it is listed then, or meanwhile where ``published`` stands, and goes as
-    :mod:`fsspec_commit.effects.emptying` says. Pending uploads are listed when ``job.json`` has
-    gone: an attempt that begins one later finds that out when it commits, and aborts it. The
-    records that show whose an upload is stay until they are aborted. A crash in between leaves a
-    void area.
+    What else is in it is listed meanwhile, and then goes in the order of
+    :mod:`fsspec_commit.effects.emptying`. Pending uploads are listed when ``job.json`` has gone: an
+    attempt that begins one later finds that out when it commits, and aborts it. The records that
+    show whose an upload is stay until they are aborted. A crash in between leaves a void area.
 
     Args:
         store: Where the area is.
@@ -126,15 +125,11 @@ class RetiringInOrder:
         leaving: Leaving | None = None,
     ) -> None:
         """Delete ``job.json``, abort the job's uploads, and delete the area."""
-        if published is nothing_published:
-            # A task that still finds job.json may commit after an earlier listing.
-            await self._store.delete(layout.spec, permit)
-            contents = await contents_of(self._store, layout, is_published=False)
-        else:
-            _, contents = await both(
-                self._store.delete(layout.spec, permit),
-                contents_of(self._store, layout, is_published=True),
-            )
+        is_published = published is not nothing_published
+        _, contents = await both(
+            self._store.delete(layout.spec, permit),
+            contents_of(self._store, layout, is_published=is_published),
+        )
         permit = deletion.of_void_area(layout)
         if leaving is not None:
             await leaving(layout.area)

@@ -12,6 +12,7 @@ from itertools import islice
 
 import msgspec
 
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.errors import RecordError
 from fsspec_commit.layout import JobLayout, StorePath
 from fsspec_commit.protocol.bound_job import BoundJob
@@ -55,9 +56,8 @@ class ChosenTasks:
         if self.held is not None:
             yield self.held
         elif self.listed is not None:
-            path = self.job.layout.chosen_list(self.listed.nonce)
-            listed = Listed(self.listed.count, self.listed.digest)
-            async with ending(read_list(self.job, path, TaskCommit, listed)) as batches:
+            reading = read_chosen(self.job.store, self.job.layout, self.listed)
+            async with ending(reading) as batches:
                 async for batch in batches:
                     yield batch
 
@@ -112,6 +112,20 @@ def chosen_by(job: BoundJob, decision: Decision) -> ChosenTasks:
 def named_manifests(layout: JobLayout, decision: Decision) -> set[StorePath]:
     """The manifests that *decision* itself names; none where it names a list of the attempts."""
     return {layout.attempt(one.task_id, one.attempt_id).manifest for one in decision.chosen}
+
+
+async def read_chosen(
+    store: ConfirmedStore, layout: JobLayout, listed: ChosenList
+) -> AsyncIterator[Sequence[TaskCommit]]:
+    """The messages in a list that a decision names, in batches.
+
+    Raises:
+        RecordError: At the end, if it is not the list that the decision names.
+    """
+    path, wanted = layout.chosen_list(listed.nonce), Listed(listed.count, listed.digest)
+    async with ending(read_list(store, path, TaskCommit, wanted)) as batches:
+        async for batch in batches:
+            yield batch
 
 
 async def list_chosen(job: BoundJob, messages: AsyncIterator[Sequence[TaskCommit]]) -> ChosenTasks:

@@ -8,12 +8,13 @@ How long a job waits never affects correctness.
 import asyncio
 import logging
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 
 from fsspec_commit.effects import deletion
-from fsspec_commit.effects.parallel import both
+from fsspec_commit.effects.parallel import both, failure_or
 from fsspec_commit.effects.stored_records import establish, inactive
 from fsspec_commit.errors import (
     CommitError,
@@ -148,13 +149,13 @@ async def take_claim(
     while True:
         nonce = job.store.ids.nonce()
         claim = claim_of(job.record, written, nonce, reusable_names=reusable_names).outlined()
-        path = job.layout.claim(claim.nonce)
         marker.begin(claim)
         early.list_first()
-        if await establish(job.store, path, claim, within=job.layout.area) is None:
-            raise inactive(job.layout, "claim")
+        refusal = await _stand(job, claim)
         alive.begin()
         try:
+            if refusal is not None:
+                raise refusal
             await early.begin(claim)
             areas, _ = await both(_list_areas(job, early), _find_job(job))
             for unusable in unusable_among(areas, job.layout.destination):
@@ -163,6 +164,10 @@ async def take_claim(
             met = await _meet(job, claim, others)
             await early.settle(met_none=met.all_are_passed)
             older = await _clear(job, claim, met.in_the_way, deadline)
+        except JobNotActiveError:
+            with suppress(CommitError):  # It goes with the area, and what is known counts more.
+                await withdraw_claim(job, claim)
+            raise
         except CommitError:
             await withdraw_claim(job, claim)
             raise
@@ -174,6 +179,25 @@ async def take_claim(
         await withdraw_claim(job, claim)
         await marker.withdraw()
         await _until_over(job, claim, older, deadline)
+
+
+async def _stand(job: BoundJob, claim: Claim) -> CommitError | None:
+    """Create *claim*, and return what speaks against it: that the job is decided, or may be.
+
+    Raises:
+        JobNotActiveError: The job is decided, or over; it is not known whether the claim stands.
+        CommitError: The claim was not created, as far as is known.
+    """
+    path = job.layout.claim(claim.nonce)
+    standing, refusal = await both(
+        failure_or(establish(job.store, path, claim, within=job.layout.area)),
+        failure_or(_find_no_decision(job)),
+    )
+    if isinstance(standing, CommitError):
+        raise refusal if isinstance(refusal, JobNotActiveError) else standing
+    if standing is None:
+        raise inactive(job.layout, "claim")
+    return refusal
 
 
 async def _list_areas(job: BoundJob, early: EarlyLook) -> list[Listed]:
@@ -193,11 +217,31 @@ async def _list_areas(job: BoundJob, early: EarlyLook) -> list[Listed]:
     raise not_answered(job.layout, job.layout.area, "stands and is not listed")
 
 
-async def _find_job(job: BoundJob) -> None:
-    """Find ``job.json``: so whoever removes the area from now on lists every manifest that counts.
+async def _find_no_decision(job: BoundJob) -> None:
+    """Find that the job has no decision yet.
 
-    If the job was aborted and this driver dies when it has decided, what is left must not look like
-    a loss: the manifests that its decision names have gone before such a decision can be created.
+    This driver has its messages, so the manifests that it may name are there. Whoever removes the
+    area has decided first, and lists it after that. So if nobody has decided yet, these manifests
+    will be on that list. Another driver of the job may have other messages, and decide alone.
+
+    Raises:
+        JobNotActiveError: It has one; which, its caller finds out.
+    """
+    # Mostly there is none, which a read finds by one request: a look may ask for a directory, too.
+    found = await job.store.read_or_refusal(job.layout.decision, limit_bytes=Decision.limit_bytes)
+    if found is not None:
+        message = (
+            f"job {job.layout.job_id} was decided by another driver, or aborted; do not run it "
+            f"again before you have looked: {job.settle_command('show')}"
+        )
+        raise JobNotActiveError(message, job_id=job.layout.job_id, outcome="unknown", stage="claim")
+
+
+async def _find_job(job: BoundJob) -> None:
+    """Find ``job.json``, which goes first: no decision was found since none had been made.
+
+    If this driver sleeps now, and decides when the area has been removed, and dies, what it leaves
+    does not look like a loss: the manifests that its decision names have gone before it.
 
     Raises:
         JobNotActiveError: The job is over.

@@ -13,14 +13,17 @@ from fsspec_commit.errors import (
     RequestError,
     failing_as,
 )
-from fsspec_commit.layout import DestinationLayout, JobLayout
+from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.protocol.bound_job import Check
-from fsspec_commit.protocol.chosen import named_manifests
+from fsspec_commit.protocol.chosen import named_manifests, read_chosen
 from fsspec_commit.protocol.job_records import read_record, recall_listed
 from fsspec_commit.protocol.job_state import JobState, read_state, unusable_among
 from fsspec_commit.protocol.listing import ending
 from fsspec_commit.records import Standing
-from fsspec_commit.records.job import Decision
+from fsspec_commit.records.job import ChosenList, Decision
+
+_MANIFESTS_MAX = 100_000
+"""In a void area no more are compared with those that a decision names."""
 
 
 async def damage_of(store: ConfirmedStore, state: JobState, check: Check) -> RecordError | None:
@@ -59,11 +62,35 @@ async def _is_unpublished(store: ConfirmedStore, layout: JobLayout, decision: De
     listed = decision.chosen_list
     if listed is not None and await store.stat(layout.chosen_list(listed.nonce)) is None:
         return False
-    named = named_manifests(layout, decision)
+    standing = set[StorePath]()
     async with ending(store.list_tree(layout.manifests)) as manifests:
         async for manifest in manifests:
-            if listed is not None or manifest.path in named:
-                return True
+            if len(standing) == _MANIFESTS_MAX:
+                return True  # So many are not late.
+            standing.add(manifest.path)
+    if listed is None:
+        return not standing.isdisjoint(named_manifests(layout, decision))
+    return bool(standing) and await _lists_any(store, layout, listed, standing)
+
+
+async def _lists_any(
+    store: ConfirmedStore, layout: JobLayout, listed: ChosenList, standing: set[StorePath]
+) -> bool:
+    """Whether a list of chosen attempts names any of the manifests that stand.
+
+    Raises:
+        RecordError: What stands in its place is not the list that was decided on.
+    """
+    try:
+        async with ending(read_chosen(store, layout, listed)) as batches:
+            async for batch in batches:
+                named = {layout.attempt(one.task_id, one.attempt_id).manifest for one in batch}
+                if not named.isdisjoint(standing):
+                    return True
+    except RecordError:
+        # It may have gone while it was read.
+        if await store.stat(layout.chosen_list(listed.nonce)) is not None:
+            raise
     return False
 
 

@@ -118,7 +118,7 @@ class Elsewhere:
             return Deleted(), None
         path, listed = replaced.listed
         lines_max = await self._files_each(replaced.count)
-        ranges = await cut_list(replaced.job, path, listed, lines_max=lines_max)
+        ranges = await cut_list(replaced.job.store, path, listed, lines_max=lines_max)
         slices = [
             DeleteSlice(
                 number=number,

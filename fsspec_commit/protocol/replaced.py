@@ -256,7 +256,7 @@ class ReplacedFiles:
         if self.listed is None:
             return
         path, fixed = self.listed
-        listing = read_list(self.job, path, ReplacedFile, fixed, self.short)
+        listing = read_list(self.job.store, path, ReplacedFile, fixed, self.short)
         async with ending(listing) as batches:
             async for batch in batches:
                 yield batch
@@ -275,7 +275,7 @@ async def lines_of(
         return
     path, _ = replaced.listed
     for lines in ranges:
-        files = await read_lines(replaced.job, path, ReplacedFile, lines)
+        files = await read_lines(replaced.job.store, path, ReplacedFile, lines)
         for file in files:
             _check_line(replaced.job, file)
         yield files

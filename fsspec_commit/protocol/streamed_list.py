@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, TypeVar
 
+from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.stored_records import inactive
 from fsspec_commit.errors import RecordError
 from fsspec_commit.layout import StorePath
@@ -115,13 +116,17 @@ class ListWriter:
 
 
 async def read_list(
-    job: BoundJob, path: StorePath, kind: type[T], listed: Listed, short: ShortList | None = None
+    store: ConfirmedStore,
+    path: StorePath,
+    kind: type[T],
+    listed: Listed,
+    short: ShortList | None = None,
 ) -> AsyncIterator[list[T]]:
     """The list at *path*, in batches of lines.
 
     Args:
-        job: The job.
-        path: Where the list stands.
+        store: Where the list stands.
+        path: Its path there.
         kind: What a line is.
         listed: The list that it must be.
         short: Its content, if that is at hand; filled if one request reads all of it.
@@ -135,7 +140,7 @@ async def read_list(
     def is_whole() -> bool:
         return not rest and Listed(count, digest.hexdigest()) == listed
 
-    async with ending(_pieces(job, path, is_whole, short or ShortList())) as pieces:
+    async with ending(_pieces(store, path, is_whole, short or ShortList())) as pieces:
         async for piece in pieces:
             digest.update(piece)
             *lines, rest = (rest + piece).split(b"\n")
@@ -155,7 +160,7 @@ async def read_list(
 
 
 async def cut_list(
-    job: BoundJob, path: StorePath, listed: Listed, *, lines_max: int
+    store: ConfirmedStore, path: StorePath, listed: Listed, *, lines_max: int
 ) -> list[ListRange]:
     """Cut the list at *path* into ranges of at most so many lines, and verify all of it.
 
@@ -168,7 +173,7 @@ async def cut_list(
     def is_whole() -> bool:
         return not rest and Listed(count, whole.hexdigest()) == listed
 
-    async with ending(_pieces(job, path, is_whole, ShortList())) as pieces:
+    async with ending(_pieces(store, path, is_whole, ShortList())) as pieces:
         async for piece in pieces:
             whole.update(piece)
             *lines, rest = (rest + piece).split(b"\n")
@@ -202,7 +207,9 @@ class _Cut:
         return ListRange(start=self.start, length=self.length, count=self.count, digest=digest)
 
 
-async def read_lines(job: BoundJob, path: StorePath, kind: type[T], lines: ListRange) -> list[T]:
+async def read_lines(
+    store: ConfirmedStore, path: StorePath, kind: type[T], lines: ListRange
+) -> list[T]:
     """Read some lines of the list at *path*; all are verified before any is returned.
 
     Raises:
@@ -211,7 +218,7 @@ async def read_lines(job: BoundJob, path: StorePath, kind: type[T], lines: ListR
     data = bytearray()
     while len(data) < lines.length:
         start, left = lines.start + len(data), lines.length - len(data)
-        piece = await job.store.read_range(path, start=start, length=min(left, _CHUNK_BYTES))
+        piece = await store.read_range(path, start=start, length=min(left, _CHUNK_BYTES))
         if not piece:
             break
         data += piece
@@ -222,7 +229,7 @@ async def read_lines(job: BoundJob, path: StorePath, kind: type[T], lines: ListR
 
 
 async def _pieces(
-    job: BoundJob, path: StorePath, is_whole: Callable[[], bool], short: ShortList
+    store: ConfirmedStore, path: StorePath, is_whole: Callable[[], bool], short: ShortList
 ) -> AsyncIterator[bytes]:
     """The content of *path*, read in large requests and returned in smaller pieces.
 
@@ -233,7 +240,7 @@ async def _pieces(
             yield piece
         return
     start = 0
-    while data := await job.store.read_range(path, start=start, length=_CHUNK_BYTES):
+    while data := await store.read_range(path, start=start, length=_CHUNK_BYTES):
         start += len(data)
         for piece in _split(data):
             yield piece

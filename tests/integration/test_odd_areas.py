@@ -182,7 +182,7 @@ def test_a_committer_that_the_store_cannot_have_is_damage(tmp_path: Path, is_dec
 def test_a_job_of_another_stores_committer_can_be_removed(tmp_path: Path) -> None:
     """As of a bucket copied to a disk: each command named the other, and every commit waited."""
     to = tmp_path / "out"
-    with inject(Fault("create", 4, "crash_before")), suppress(Crash):
+    with inject(Fault("create", 5, "crash_before")), suppress(Crash):
         _append(to)
     (bad,) = fc.jobs(to)
     assert bad.state == "committing"

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-PER_JOB = 23
-PER_COMMIT = 18
+PER_JOB = 24
+PER_COMMIT = 19
 UPLOADING = ["unversioned", "versioned", "by path"]
 
 

@@ -9,12 +9,13 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fsspec_commit.destination import OpenDestination, open_destination
-from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.errors import CommitError, Reply, StoreError
 from fsspec_commit.ids import IdSource
 from fsspec_commit.location import locate
 from fsspec_commit.names import Target
@@ -23,6 +24,7 @@ from fsspec_commit.protocol.attempt import commit_attempt
 from fsspec_commit.protocol.driver import Driver
 from fsspec_commit.store import OpenOptions
 from fsspec_commit.store.registry import wrapping
+from fsspec_commit.testing import Crash
 from fsspec_commit.testing.wrapped import WrappedStore
 
 if TYPE_CHECKING:
@@ -121,14 +123,18 @@ class Before:
 
 
 class Fails:
-    """Fails each call of a verb, on paths with a part, in one way: by default it is refused."""
+    """Fails each call of a verb, on paths with a part, in one way: by default it is refused.
+
+    Attributes:
+        verb: The verb; one that is none fails nothing.
+    """
 
     def __init__(self, verb: str, part: str, error: BaseException | None = None) -> None:
-        self._verb, self._part = verb, part
+        self.verb, self._part = verb, part
         self._error = error or StoreError("not yours", reply=Reply.REFUSED)
 
     async def __call__(self, verb: str, path: StorePath, call: Call) -> Any:
-        if verb == self._verb and self._part in path:
+        if verb == self.verb and self._part in path:
             raise self._error
         return await call()
 
@@ -163,6 +169,32 @@ class Hides:
         is_hidden = self.hidden[name] > 0
         self.hidden[name] -= is_hidden
         return is_hidden
+
+
+class Sleeper:
+    """A driver that stops before its decision, and dies just after that."""
+
+    def __init__(self) -> None:
+        self.ended: asyncio.Future[Any] | None = None
+        self.stands, self.wakes = asyncio.Event(), asyncio.Event()
+        self._is_late = False
+
+    async def __call__(self, verb: str, path: StorePath, call: Call) -> Any:
+        if verb == "create" and path.endswith("/decision"):
+            self.stands.set()
+            await self.wakes.wait()
+            self._is_late = True
+            return await call()
+        if self._is_late and verb == "read" and path.endswith("/job.json"):
+            raise Crash
+        return await call()
+
+    async def wake(self) -> None:
+        """Let it go on, to its end."""
+        self.wakes.set()
+        assert self.ended is not None
+        with suppress(Crash, CommitError):
+            await self.ended
 
 
 async def straight(verb: str, path: StorePath, call: Call) -> Any:

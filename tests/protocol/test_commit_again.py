@@ -31,13 +31,15 @@ pytestmark = pytest.mark.guarantees("P7", "P8")
 class Silent:
     """A store that, while it is silent, answers no call on some paths.
 
-    The first request to create such a file is kept: it can be carried out later.
+    It lets such a file be read once, before it is asked to create one. The first request for that
+    is kept: it can be carried out later.
     """
 
     def __init__(self) -> None:
         self._silent: Callable[[str], bool] = lambda _: False
         self._late: list[Callable[[], Awaitable[object]]] = []
         self._unanswered: int | None = None
+        self._was_read = False
 
     @contextmanager
     def about(
@@ -62,6 +64,9 @@ class Silent:
 
     async def carry(self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
         if not self._silent(path):
+            return await call()
+        if verb == "read" and not (self._was_read or self._late):
+            self._was_read = True
             return await call()
         if self._unanswered is not None:
             if verb != "create":
@@ -293,7 +298,7 @@ def test_files_of_another_driver_are_never_taken_for_anothers(
     if asked != "unanswered":
         (tmp_path / "_commit" / job.job_id / asked).write_text("damaged")
     with silent.about("/decision" if asked == "unanswered" else "nothing"):
-        fails(job, fc.DestinationExistsError, "unknown")
+        fails(job, fc.JobNotActiveError, "unknown")
 
 
 @pytest.mark.parametrize("settle", [fc.resume, fc.abort])

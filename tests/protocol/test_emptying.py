@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fsspec_commit.errors import CommitError, JobNotActiveError
 from fsspec_commit.protocol import chosen
 from fsspec_commit.protocol.abort import abort_job
 from fsspec_commit.protocol.commit import commit_job
 from fsspec_commit.protocol.damaged import damage_of
 from fsspec_commit.protocol.job_state import read_state
 from fsspec_commit.protocol.recovery import resume_job
+from fsspec_commit.store import Expect
 from fsspec_commit.testing import Crash
 from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
 from tests.flat.store import FlatStore
@@ -23,6 +23,7 @@ from tests.protocol.cleaning import cleaned, put, url
 from tests.protocol.in_virtual_time import (
     Clock,
     Fails,
+    Sleeper,
     Then,
     attempt,
     opened,
@@ -71,32 +72,6 @@ class Dies:
         return await call()
 
 
-class Sleeper:
-    """A driver that stops before its decision, and dies just after that."""
-
-    def __init__(self) -> None:
-        self.ended: asyncio.Future[Any] | None = None
-        self.stands, self.wakes = asyncio.Event(), asyncio.Event()
-        self._is_late = False
-
-    async def __call__(self, verb: str, path: StorePath, call: Call) -> Any:
-        if verb == "create" and path.endswith("/decision"):
-            self.stands.set()
-            await self.wakes.wait()
-            self._is_late = True
-            return await call()
-        if self._is_late and verb == "read" and path.endswith("/job.json"):
-            raise Crash
-        return await call()
-
-    async def wake(self) -> None:
-        """Let it go on, to its end."""
-        self.wakes.set()
-        assert self.ended is not None
-        with suppress(Crash, CommitError):
-            await self.ended
-
-
 async def ends(bucket: Bucket, clock: Clock, hook: Dies, how: str) -> tuple[JobLayout, Sleeper]:
     """A job that was settled, whose area its settler has not removed whole; and who sleeps."""
     sleeper = Sleeper()
@@ -137,75 +112,6 @@ def test_whatever_has_gone_the_rest_is_no_loss(bucket: Bucket, how: str, late: s
         for size in range(len(NAMES) + 1):
             for done in combinations(NAMES, size):
                 await left(done, clock)
-
-    run(main())
-
-
-@pytest.mark.guarantees("P5", "P8")
-def test_what_a_task_commits_while_its_job_is_aborted_is_no_loss(bucket: Bucket) -> None:
-    """Its driver decides when all of that is over, and dies."""
-
-    async def main() -> None:
-        clock, sleeper = Clock(), Sleeper()
-        driver = await started(url(bucket), clock, sleeper)
-
-        async def commits() -> None:
-            await asyncio.sleep(1)  # What an abort lists beside this is listed by then.
-            message = await wrote(driver, "a.txt")
-            sleeper.ended = asyncio.ensure_future(driver.commit([message], wait_s=0))
-            await sleeper.stands.wait()
-
-        hook = Then("delete", "/job.json", commits)
-        job = (await opened(url(bucket), clock, hook)).bind(driver.started().record)
-        await abort_job(job, by="an aborter")
-        assert hook.done
-        await sleeper.wake()
-        assert job.layout.decision in bucket.keys(f"{job.layout.area}/")
-        report = await cleaned(bucket, clock)
-        assert report.shown == ()
-        assert not bucket.keys(f"{job.layout.area}/")
-
-    run(main())
-
-
-@pytest.mark.guarantees("P5", "P8")
-def test_no_decision_names_a_manifest_that_comes_when_the_area_is_listed(bucket: Bucket) -> None:
-    """Its task has found ``job.json``, and the driver that has its message finds none."""
-
-    async def main() -> None:
-        clock, sleeper, is_listed = Clock(), Sleeper(), asyncio.Event()
-        driver = await started(url(bucket), clock, sleeper)
-        record = driver.started().record
-
-        async def is_slow(verb: str, path: StorePath, call: Call) -> Any:
-            if verb == "create" and "/manifests/" in path:
-                await is_listed.wait()
-            return await call()
-
-        task = asyncio.ensure_future(
-            attempt((await opened(url(bucket), clock, is_slow)).bind(record), ["a.txt"])
-        )
-        await asyncio.sleep(1)
-
-        async def aborts(verb: str, path: StorePath, call: Call) -> Any:
-            is_first = verb.startswith("delete") and not path.endswith("/job.json")
-            if is_first and not is_listed.is_set():
-                is_listed.set()
-                committing = driver.commit([await task], wait_s=0)
-                sleeper.ended = asyncio.ensure_future(committing)
-                await asyncio.sleep(1)
-            return await call()
-
-        job = (await opened(url(bucket), clock, aborts)).bind(record)
-        await abort_job(job, by="an aborter")
-        assert is_listed.is_set()
-        assert sleeper.ended is not None
-        assert not sleeper.stands.is_set()
-        with pytest.raises(JobNotActiveError):
-            await sleeper.ended
-        report = await cleaned(bucket, clock)
-        assert report.shown == ()
-        assert not bucket.keys(f"{job.layout.area}/")
 
     run(main())
 
@@ -373,3 +279,52 @@ def test_who_reads_while_an_area_goes_sees_no_loss(bucket: Bucket) -> None:
 
 async def _damage(store: ConfirmedStore, layout: JobLayout) -> object:
     return await damage_of(store, await read_state(store, layout), check=lambda _: None)
+
+
+@pytest.mark.guarantees("P8")
+@pytest.mark.parametrize("bucket", ["gcs", "versioned", "minio"], indirect=True)
+@pytest.mark.parametrize("how", ["committed", "aborted"])
+def test_a_manifest_that_a_list_does_not_name_is_no_loss(
+    bucket: Bucket, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sleeper decides by its list, in an area whose settler has died just before that goes."""
+    monkeypatch.setattr(chosen, "INLINE_BYTES_MAX", 100)
+
+    async def main() -> None:
+        clock = Clock()
+        layout, sleeper = await ends(bucket, clock, Dies(NAMES), how)
+        assert any("/chosen-" in path for path in bucket.keys(layout.area))
+        put(bucket, layout.attempt(7, ATTEMPT).manifest)
+        await sleeper.wake()
+        report = await cleaned(bucket, clock)
+        assert report.shown == ()
+        assert not bucket.keys(f"{layout.area}/")
+
+    run(main())
+
+
+@pytest.mark.guarantees("P8")
+@pytest.mark.parametrize("bucket", ["gcs", "versioned", "minio"], indirect=True)
+@pytest.mark.parametrize("is_torn", [False, True])
+def test_a_manifest_that_a_list_names_is_a_loss(
+    bucket: Bucket, is_torn: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So is one whose list cannot be read: it may name it."""
+    monkeypatch.setattr(chosen, "INLINE_BYTES_MAX", 100)
+
+    async def main() -> None:
+        clock = Clock()
+        driver = await started(url(bucket), clock, Fails("create", "/published", Crash()))
+        message = await wrote(driver, "a.txt")
+        with suppress(Crash):
+            await driver.commit([message], wait_s=0)
+        layout = driver.started().layout
+        bucket.delete(layout.spec, Expect.ANYTHING)
+        if is_torn:
+            [listed] = [path for path in bucket.keys(layout.area) if "/chosen-" in path]
+            put(bucket, listed)
+        report = await cleaned(bucket, clock)
+        [shown] = report.shown
+        assert ("not the list" if is_torn else "job.json is gone") in shown
+
+    run(main())

@@ -60,7 +60,7 @@ async def write(job: Any, count: int) -> Listed | None:
 
 async def read(job: Any, listed: Listed, short: ShortList | None = None) -> int:
     count = 0
-    async for batch in read_list(job, job.layout.area, ReplacedFile, listed, short):
+    async for batch in read_list(job.store, job.layout.area, ReplacedFile, listed, short):
         for file in batch:
             assert file == line(count)
             count += 1
@@ -209,14 +209,14 @@ def test_a_list_is_cut_into_whole_lines_and_each_range_is_read_alone(lines_max: 
     count = 20_000
     listed = asyncio.run(write(job, count))
     assert listed is not None
-    ranges = asyncio.run(cut_list(job, job.layout.area, listed, lines_max=lines_max))
+    ranges = asyncio.run(cut_list(job.store, job.layout.area, listed, lines_max=lines_max))
     assert len(ranges) == -(-count // lines_max)
     assert [one.count for one in ranges[:-1]] == [lines_max] * (len(ranges) - 1)
     assert sum(one.length for one in ranges) == job.store.size_bytes
     read = [
         file
         for one in ranges
-        for file in asyncio.run(read_lines(job, job.layout.area, ReplacedFile, one))
+        for file in asyncio.run(read_lines(job.store, job.layout.area, ReplacedFile, one))
     ]
     assert read == [line(number) for number in range(count)]
 
@@ -226,12 +226,12 @@ def test_no_line_is_taken_from_a_list_that_has_changed_since_it_was_cut() -> Non
     data = b"".join(lines)
     job = job_with(data)
     listed = Listed(10, sha256(data).hexdigest())
-    first, second = asyncio.run(cut_list(job, job.layout.area, listed, lines_max=5))
+    first, second = asyncio.run(cut_list(job.store, job.layout.area, listed, lines_max=5))
     for changed in (data[:-1], data[: len(data) // 2], b"".join([*lines[:5], *lines[:5]]), b""):
         with pytest.raises(RecordError, match="not the list that was decided on"):
-            asyncio.run(read_lines(job_with(changed), job.layout.area, ReplacedFile, second))
+            asyncio.run(read_lines(job_with(changed).store, job.layout.area, ReplacedFile, second))
     longer = job_with(data + lines[0])
-    assert len(asyncio.run(read_lines(longer, job.layout.area, ReplacedFile, first))) == 5
+    assert len(asyncio.run(read_lines(longer.store, job.layout.area, ReplacedFile, first))) == 5
     for wrong in (Listed(9, listed.digest), Listed(10, "0" * 64)):
         with pytest.raises(RecordError, match="not the list that was decided on"):
-            asyncio.run(cut_list(job, job.layout.area, wrong, lines_max=5))
+            asyncio.run(cut_list(job.store, job.layout.area, wrong, lines_max=5))

@@ -10,7 +10,7 @@ from fsspec_commit.effects.parallel import both
 from fsspec_commit.protocol import claim
 from fsspec_commit.testing.simulation import FaultAt, JobPlan, Plan
 from tests.protocol.planted.bug import Bug
-from tests.protocol.simulation.scenes import aborted_while_it_commits
+from tests.protocol.simulation.scenes import claimed_while_it_ends
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,27 +93,8 @@ def lists_uploads_before_its_job_goes(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(LeftoverUploads, "abort_of", aborted)
 
 
-def lists_an_aborted_area_before_its_job_goes(patch: pytest.MonkeyPatch) -> None:
-    """A task that commits meanwhile has found ``job.json``; its driver decides later, and dies."""
-    retire, contents_of = retirement.RetiringInOrder.retire, emptying.contents_of
-    listed: dict[Any, Any] = {}
-
-    async def retired(self: Any, layout: Any, permit: Any, **how: Any) -> None:
-        if how["published"] is nothing_published:
-            listed[layout] = await contents_of(self._store, layout, is_published=False)
-        await retire(self, layout, permit, **how)
-
-    async def contents(store: Any, layout: Any, *, is_published: bool) -> Any:
-        if layout in listed:
-            return listed.pop(layout)
-        return await contents_of(store, layout, is_published=is_published)
-
-    patch.setattr(retirement.RetiringInOrder, "retire", retired)
-    patch.setattr(retirement, "contents_of", contents)
-
-
 def claims_without_a_look_for_its_job(patch: pytest.MonkeyPatch) -> None:
-    """A manifest that it names may have come when the area of an aborted job had been listed."""
+    """A decision may have been made, and may have gone with the area."""
 
     async def find(job: Any) -> None:
         """Take it for there."""
@@ -121,11 +102,27 @@ def claims_without_a_look_for_its_job(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(claim, "_find_job", find)
 
 
+def claims_beside_a_decision(patch: pytest.MonkeyPatch) -> None:
+    """A manifest that it names may have come when the area had been listed."""
+
+    async def find(job: Any) -> None:
+        """Take it for undecided."""
+
+    patch.setattr(claim, "_find_no_decision", find)
+
+
+def finds_its_job_before_it_looks_for_a_decision(patch: pytest.MonkeyPatch) -> None:
+    """Between the looks the job may end, and its decision go."""
+    job, no_decision = claim._find_job, claim._find_no_decision
+    patch.setattr(claim, "_find_job", no_decision)
+    patch.setattr(claim, "_find_no_decision", job)
+
+
 def _dies_in_its_end(call: int) -> Plan:
     """When it has sent so many deletions."""
     return Plan(
         family="s3",
-        schedule=70,
+        schedule=9,
         jobs=(JobPlan(name="a", mode="append"),),
         faults=(FaultAt("a.driver", call, "crash_after", verb="delete"),),
     )
@@ -143,8 +140,11 @@ BUGS = {
     ),
     "begins before the job has gone": Bug(begins_before_the_job_has_gone, ("P7",), family="s3"),
     "forgets uploads before it aborts them": Bug(forgets_uploads_before_it_aborts_them, ("P5",)),
-    "lists an aborted area before its job goes": Bug(
-        lists_an_aborted_area_before_its_job_goes, ("P8",), plan=aborted_while_it_commits("gcs")
+    "claims beside a decision": Bug(
+        claims_beside_a_decision, ("P8",), plan=claimed_while_it_ends("gcs", 1)
+    ),
+    "finds its job before it looks for a decision": Bug(
+        finds_its_job_before_it_looks_for_a_decision, ("P8",), family="gcs"
     ),
     "claims without a look for its job": Bug(
         claims_without_a_look_for_its_job, ("P8",), family="gcs"

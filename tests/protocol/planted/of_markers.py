@@ -81,7 +81,7 @@ CLAIMED_TWICE = Plan(
         JobPlan(name="b", mode="overwrite"),
         JobPlan(name="a", mode="overwrite", at_s=1),
     ),
-    faults=(FaultAt("b.driver", 3, "halt", 20.0, "create"),),
+    faults=(FaultAt("b.driver", 4, "halt", 20.0, "create"),),
 )
 """A job withdraws its claim while an older one commits, and claims again."""
 

@@ -232,7 +232,7 @@ WITHDRAWN_LATE = Plan(
         JobPlan(name="c", mode="overwrite", at_s=150),
     ),
     faults=(
-        FaultAt("b.driver", 3, "halt", 20.0, "create"),
+        FaultAt("b.driver", 4, "halt", 20.0, "create"),
         FaultAt("a.driver", 1, "applied_late", 100.0, "delete"),
         FaultAt("a.driver", 6, "halt", 400.0, "create"),
     ),

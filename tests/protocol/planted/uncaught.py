@@ -73,8 +73,12 @@ HELD_BY = {
         "::test_p10_a_manifest_that_its_message_does_not_name_is_not_believed"
     ),
     "claims without a look for its job": (
-        "tests/protocol/test_emptying.py"
+        "tests/protocol/test_undecided.py"
         "::test_no_decision_names_a_manifest_that_comes_when_the_area_is_listed"
+    ),
+    "finds its job before it looks for a decision": (
+        "tests/protocol/test_undecided.py"
+        "::test_a_job_that_ends_between_two_looks_of_another_driver_is_over"
     ),
     "forgets what it has decided": (
         "tests/protocol/test_commit_again.py::test_a_decision_that_may_still_come_is_not_called_off"

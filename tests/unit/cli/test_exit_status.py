@@ -97,7 +97,7 @@ REFUSING = "`open`, and the store refuses its abort"
 STATES: dict[str, Callable[[Path], str]] = {
     "`open`": lambda destination: begun(destination).job_id,
     REFUSING: lambda destination: begun(destination).job_id,
-    "`committing`": lambda destination: died(destination, Fault("create", 4, "crash_before")),
+    "`committing`": lambda destination: died(destination, Fault("create", 5, "crash_before")),
     "`decided`": lambda destination: died(destination, Fault("rename", 1, "crash_before")),
     "`published`": lambda destination: died(
         destination, Fault("rename_directory", 2, "crash_before")
