@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import re
 import subprocess
@@ -38,8 +39,11 @@ def test_they_are_those_that_are_permitted() -> None:
 @pytest.mark.slow
 def test_the_adapters_work_by_them() -> None:
     """All that is tested of them by day without a server of somebody else's: a minute of a core."""
+    # It waits longer than that, and on a busy machine than any test may, so it has its own limit.
+    faulthandler.cancel_dump_traceback_later()
     python = available_or_skip(lambda: str(OLDEST_LIBRARIES.program))
     options = ["-q", "-m", "not slow and not checkout", "-p", "no:cacheprovider", "-n", "2"]
+    options += ["-p", "fsspec_commit.testing.plugin"]  # Where it is installed it is found.
     ran = subprocess.run(
         [python, "-m", "pytest", *options, f"--ignore={AS_INSTALLED}", "tests/unit/stores"],
         cwd=ROOT,
@@ -48,6 +52,7 @@ def test_the_adapters_work_by_them() -> None:
         capture_output=True,
         text=True,
         check=False,
+        timeout=900,
     )
     assert ran.returncode == 0, ran.stdout[-5_000:] + ran.stderr[-1_000:]
     assert re.search(r"[0-9]{4} passed", ran.stdout), ran.stdout[-500:]
