@@ -277,10 +277,6 @@ def test_who_reads_while_an_area_goes_sees_no_loss(bucket: Bucket) -> None:
     run(main())
 
 
-async def _damage(store: ConfirmedStore, layout: JobLayout) -> object:
-    return await damage_of(store, await read_state(store, layout), check=lambda _: None)
-
-
 @pytest.mark.guarantees("P8")
 @pytest.mark.parametrize("bucket", ["gcs", "versioned", "minio"], indirect=True)
 @pytest.mark.parametrize("how", ["committed", "aborted"])
@@ -328,3 +324,7 @@ def test_a_manifest_that_a_list_names_is_a_loss(
         assert ("not the list" if is_torn else "job.json is gone") in shown
 
     run(main())
+
+
+async def _damage(store: ConfirmedStore, layout: JobLayout) -> object:
+    return await damage_of(store, await read_state(store, layout), check=lambda _: None)

@@ -98,47 +98,38 @@ def again(plan: Plan, times: int) -> Iterator[Plan]:
         yield replace(plan, schedule=number)
 
 
+_LATE = JobPlan(name="a", mode="append", success="none", at_s=0.05, wait_s=0.0)
+
+
+def _decides_late(driver: str, created: int) -> tuple[FaultAt, FaultAt]:
+    """It stands still before the decision, its create of that number, and dies just after that."""
+    return (
+        FaultAt(driver, created, "halt", delay_s=60.0, verb="create"),
+        FaultAt(driver, 2, "crash_before", verb="read"),
+    )
+
+
 def aborted_while_it_commits(family: str, schedule: int = 0) -> Plan:
     """A cleaner's last requests take long; the driver has claimed meanwhile, and decides late."""
-    job = JobPlan(
-        name="a",
-        mode="append",
-        success="none",
-        attempts=(AttemptPlan(task=0, at_s=0.9),),
-        at_s=0.05,
-        wait_s=0.0,
-    )
     return Plan(
         family=family,
         schedule=schedule,
-        jobs=(job,),
+        jobs=(replace(_LATE, attempts=(AttemptPlan(task=0, at_s=0.9),)),),
         cleaners=(CleanerPlan(at_s=0.1, older_than_s=0.0, skew_s=30.0),),
-        faults=(
-            FaultAt("cleaner0", 1, "hang", verb="delete"),
-            FaultAt("a.driver", 3, "halt", delay_s=60.0, verb="create"),
-            FaultAt("a.driver", 2, "crash_before", verb="read"),
-        ),
+        faults=(FaultAt("cleaner0", 1, "hang", verb="delete"), *_decides_late("a.driver", 3)),
     )
 
 
 def claimed_while_it_ends(family: str, schedule: int = 0) -> Plan:
     """The driver's last requests take long; a twin has claimed meanwhile, with another attempt."""
-    job = JobPlan(
-        name="a",
-        mode="append",
-        success="none",
+    twice = replace(
+        _LATE,
         attempts=(AttemptPlan(task=0), AttemptPlan(task=0, at_s=1.0)),
         helpers=(HelperPlan(kind="twin", at_s=1.6),),
-        at_s=0.05,
-        wait_s=0.0,
     )
     return Plan(
         family=family,
         schedule=schedule,
-        jobs=(job,),
-        faults=(
-            FaultAt("a.driver", 1, "hang", verb="delete"),
-            FaultAt("a.twin0", 2, "halt", delay_s=60.0, verb="create"),
-            FaultAt("a.twin0", 2, "crash_before", verb="read"),
-        ),
+        jobs=(twice,),
+        faults=(FaultAt("a.driver", 1, "hang", verb="delete"), *_decides_late("a.twin0", 2)),
     )
