@@ -45,9 +45,9 @@ DENIED = {
 class Lacking:
     """How jobs end without one permission, on a server that is known.
 
-    A job ends in an error before it has changed anything; decided, and unfinished (partial), which
-    may not be known for sure (in doubt); done, with a warning of what could not be removed; or as
-    if nothing were lacking. One whose work fails by itself can say in a note what else went wrong.
+    A job ends in an error before it has changed anything; decided, and unfinished (partial); done,
+    with a warning of what could not be removed; or as if nothing were lacking. One whose work fails
+    by itself can say in a note what else went wrong.
 
     Attributes:
         server: Where.
@@ -110,9 +110,7 @@ LACKING = [
     Lacking("strict-gcs", "storage.objects.delete", "partial", "warning", "note"),
     Lacking("strict-gcs", "storage.buckets.get", "nothing", "nothing", "nothing"),
     Lacking("gen2", "blob.put", "error", "error", "error", AZURE_WRITES),
-    # A driver reads first when it has decided, if all tasks were its own. On Azure itself who may
-    # not read a blob may not look at one, either, and is refused before.
-    Lacking("gen2", "blob.get", "in doubt", "in doubt", "note", AZURE_READS),
+    Lacking("gen2", "blob.get", "error", "error", "note", AZURE_READS),
     Lacking("gen2", "path.list", "error", "error", "nothing", AZURE_LISTS),
     Lacking("gen2", "blob.properties", "error", "error", "nothing", AZURE_READS),
     Lacking("gen2", "path.rename", "partial", "partial", "nothing", "blobs/move/action"),
@@ -192,7 +190,6 @@ ENDS = {
     "error": "not_committed",
     "note": "dropped",
     "partial": "partial",
-    "in doubt": "unknown",
     "warning": "done",
     "nothing": "done",
 }
