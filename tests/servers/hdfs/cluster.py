@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import json
+import time
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
@@ -14,11 +15,12 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from tests.servers.hdfs.kinds import NAME_NODE, data_node
-from tests.servers.server_process import ServerProcess
+from tests.servers.server_process import READY_WITHIN_S, ServerDiedError, ServerProcess
 
 DATA_NODES = 2
 _ANSWER_WITHIN_S = 30
 _TRIES_MAX = 10
+_LOOK_S = 0.05
 _ACTIVITY = "Hadoop:service=NameNode,name=NameNodeActivity"
 _INFORMATION = "Hadoop:service=NameNode,name=NameNodeInfo"
 _ACTORS = "Hadoop:service=DataNode,name=DataNodeInfo"
@@ -74,15 +76,16 @@ class HdfsCluster:
         """
         self.name_node = NameNode()
         self.data_nodes: list[DataNode] = []
-        self._met = self.name_node.pid
         try:
             with ThreadPoolExecutor(DATA_NODES) as threads:
                 begun = [threads.submit(DataNode, self.port) for _ in range(DATA_NODES)]
             self.data_nodes = [starting.result() for starting in begun]
+            self._wait_for_room()
         except BaseException:
-            self.data_nodes += [one.result() for one in begun if one.exception() is None]
+            self.data_nodes = [one.result() for one in begun if one.exception() is None]
             self.stop()
             raise
+        self._met = self._pids()
 
     def __enter__(self) -> Self:
         return self
@@ -131,11 +134,34 @@ class HdfsCluster:
         for process in self.processes:
             if not process.running:
                 process.restart()
-        if self._met != self.name_node.pid:
+        if self._met != self._pids():
+            self._wait_for_room()
             for node in self.data_nodes:
                 tries = (self.write_through(node) for _ in range(_TRIES_MAX))
                 assert any(tries), f"a DataNode does not write:\n{node.log}"
-            self._met = self.name_node.pid
+            self._met = self._pids()
+
+    def _pids(self) -> list[int]:
+        """A process that was started again has another one."""
+        return [process.pid for process in self.processes]
+
+    def nodes_with_room(self) -> int:
+        """DataNodes that the NameNode would have a block written to."""
+        found = self.name_node.bean(_INFORMATION)
+        nodes = json.loads((found or {}).get("LiveNodes") or "{}")
+        return sum(node["capacity"] > 0 for node in nodes.values())
+
+    def _wait_for_room(self) -> None:
+        """A DataNode has registered before it says, with its first heartbeat, what it can store.
+
+        Raises:
+            ServerDiedError: one has not said so.
+        """
+        deadline = time.monotonic() + READY_WITHIN_S
+        while self.nodes_with_room() < DATA_NODES:
+            if time.monotonic() > deadline:
+                raise ServerDiedError(f"no room on a DataNode:\n{self.name_node.log}")
+            time.sleep(_LOOK_S)
 
     def write_through(self, node: DataNode) -> bool:
         """Write a file by WebHDFS through this DataNode; whether that has succeeded."""
