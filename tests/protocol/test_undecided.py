@@ -15,10 +15,12 @@ from fsspec_commit.testing import Crash
 from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
 from tests.protocol.cleaning import cleaned, url
 from tests.protocol.in_virtual_time import (
+    SOME_TIME_S,
     Clock,
     Fails,
     Hides,
     Sleeper,
+    Stop,
     Then,
     attempt,
     opened,
@@ -193,21 +195,26 @@ def test_a_look_that_fails_leaves_no_claim(bucket: Bucket, verb: str, name: str)
 
 async def settled_by_a_twin(
     bucket: Bucket, hook: Hook, **options: Any
-) -> tuple[Driver, TaskCommit]:
+) -> tuple[Driver, list[TaskCommit]]:
     """A driver, and its message of another attempt than the one that its twin has published."""
     clock = Clock()
     driver = await started(url(bucket), clock, hook, **options)
-    first, second = await wrote(driver, "a.txt"), await wrote(driver, "a.txt")
+    messages = [[await wrote(driver, "a.txt")], [await wrote(driver, "a.txt")]]
+    if driver.started().record.collect == "store":
+        messages = [[], []]
     dies = Fails("delete", "/job.json", Crash())
     job = (await opened(url(bucket), clock, dies)).bind(driver.started().record)
     with suppress(Crash):
-        await commit_job(job, [first], wait_s=0)
+        await commit_job(job, messages[0], wait_s=0)
     assert job.layout.published in bucket.keys(job.layout.area)
-    return driver, second
+    return driver, messages[1]
+
+
+STORED = {"collect": "store", "tasks": 1}
 
 
 @pytest.mark.guarantees("P7", "P11")
-@pytest.mark.parametrize("options", [{}, {"single_writer": True}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"single_writer": True}, STORED], ids=str)
 def test_a_driver_whose_job_is_decided_leaves_no_claim(
     bucket: Bucket, options: dict[str, Any]
 ) -> None:
@@ -220,12 +227,47 @@ def test_a_driver_whose_job_is_decided_leaves_no_claim(
             calls.append((verb, path.rpartition("/")[2].partition("-")[0]))
             return await call()
 
-        driver, message = await settled_by_a_twin(bucket, noted, **options)
+        driver, messages = await settled_by_a_twin(bucket, noted, **options)
         with pytest.raises(JobNotActiveError) as caught:
-            await driver.commit([message], wait_s=0)
+            await driver.commit(messages, wait_s=0)
         assert caught.value.outcome == "committed"
         assert ("read", "decision") in calls
         assert calls.count(("create", "claim")) == calls.count(("delete", "claim")) == 1
+        assert ("create", "decision") not in calls
+
+    run(main())
+
+
+@pytest.mark.guarantees("P7", "P8", "P11")
+def test_a_claim_that_is_made_again_is_of_a_job_that_is_undecided(bucket: Bucket) -> None:
+    """It was withdrawn to let an older job pass, and the wait may have been long."""
+
+    async def main() -> None:
+        clock, older_stands = Clock(), Stop("create", "/decision")
+        calls: list[tuple[str, str]] = []
+
+        async def noted(verb: str, path: StorePath, call: Call) -> Any:
+            calls.append((verb, path.rpartition("/")[2].partition("-")[0]))
+            return await call()
+
+        older = await started(url(bucket), clock, older_stands, mode="overwrite")
+        driver = await started(url(bucket), clock, noted, mode="overwrite")
+        older_message, message = await wrote(older, "a.txt"), await wrote(driver, "b.txt")
+        first = asyncio.ensure_future(older.commit([older_message], wait_s=0))
+        await older_stands.reached.wait()
+        waiting = asyncio.ensure_future(driver.commit([message], wait_s=3600))
+        await asyncio.sleep(SOME_TIME_S)
+        assert calls.count(("create", "claim")) == calls.count(("delete", "claim")) == 1
+        dies = Fails("delete", "/job.json", Crash())
+        job = (await opened(url(bucket), clock, dies)).bind(driver.started().record)
+        with pytest.raises(Crash):
+            await abort_job(job, by="an aborter")
+        older_stands.passed.set()
+        await first
+        with pytest.raises(JobNotActiveError) as caught:
+            await waiting
+        assert caught.value.outcome == "not_committed"
+        assert calls.count(("create", "claim")) == 2
         assert ("create", "decision") not in calls
 
     run(main())
@@ -252,10 +294,10 @@ def test_who_has_found_a_decision_says_so_whatever_else_fails(
                 return await call()
             raise StoreError("not now", reply=reply)
 
-        driver, message = await settled_by_a_twin(bucket, failing)
+        driver, messages = await settled_by_a_twin(bucket, failing)
         fails = True
         with pytest.raises(JobNotActiveError, match="was decided by another driver") as caught:
-            await driver.commit([message], wait_s=0)
+            await driver.commit(messages, wait_s=0)
         assert caught.value.outcome == "unknown"
 
     run(main())
