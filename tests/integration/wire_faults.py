@@ -133,7 +133,7 @@ class WireFaults(OnStore):
         asked_by_day: The same of questions.
         first_by_day: Which faults of every change.
         expires_by_day: At one in how many requests.
-        sees_every_state: Whether that leaves a job in each state.
+        sees_every_state: Whether by day, too, a job is left in each state.
         workers: Who share the changes by night, and who the requests at which credentials expire.
     """
 
@@ -190,7 +190,10 @@ class WireFaults(OnStore):
         assert attempt(wire.scene, place)[0] == "done"
         stages = stages_of(wire, self.requests)
         states = set[str]()
-        for nth in chain.from_iterable(sweep(stage[part]) for stage in stages):
+        tried = set(chain.from_iterable(sweep(stage[part]) for stage in stages))
+        if self.sees_every_state and not sweep.is_whole:
+            tried |= one_of_each_state(stages)
+        for nth in sorted(tried):
             expired = Rule(self.requests.expired, nth=nth, times=None)
             place = wire.ready(nth, expired)
             told, message = attempt(wire.scene, place)
@@ -246,6 +249,12 @@ def stages_of(wire: Wire, requests: Requests) -> list[range]:
         range(decided + 1, published + 1),
         range(published + 1, count + 1),
     ]
+
+
+def one_of_each_state(stages: list[range]) -> set[int]:
+    """The decision itself, and the first request of each stage after it."""
+    until_decided, *later = stages
+    return {until_decided[-1], *(stage[0] for stage in later)}
 
 
 def recover_after_expiry(wire: Wire, nth: int, told: str) -> str:
