@@ -58,6 +58,8 @@ def _end(config: pytest.Config, why: str) -> NoReturn:
 class TestStore(StoreContract):
     """One call at a time, and races of the same call."""
 
+    knows_pages = False
+
     @pytest.fixture
     def url(self, ground: ProvingGround) -> str:
         """A directory of odd letters."""

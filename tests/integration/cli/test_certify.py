@@ -9,11 +9,14 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.integration.canaries import SECRET
+
+if TYPE_CHECKING:
+    from tests.servers.azure.plugin import AzureContainer
 
 CERTIFY = "from fsspec_commit.cli import main; main()"
 # A disk that is read without a limit, which harms no job of a test.
@@ -156,6 +159,20 @@ def test_pytest_runs_the_same(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stdout
     assert " passed" in ran.stdout
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("azure_server", ["gen2"], indirect=True)
+def test_a_page_may_be_longer_than_most_stores_have_it(
+    azure_container: AzureContainer, tmp_path: Path
+) -> None:
+    """Azure's has 5,000 names. A certificate called that broken."""
+    command = [sys.executable, "-m", "pytest", "-q", "--pyargs", "fsspec_commit.testing.certified"]
+    command += ["-p", "no:cacheprovider", "-k", "listed_at_once"]
+    command += [f"--certify={azure_container.url}/out"]
+    command += [f"--certify-options={json.dumps(azure_container.storage_options)}"]
+    ran = subprocess.run(command, capture_output=True, check=False, cwd=tmp_path, text=True)
+    assert ran.returncode == 0, ran.stdout
+    assert "1 passed" in ran.stdout
 
 
 @pytest.mark.parametrize(
