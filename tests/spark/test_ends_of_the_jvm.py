@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
@@ -90,4 +91,8 @@ def test_both_are_killed_and_somebody_settles_it(
     seen = rows(out)
     assert seen in (OLD, NEW) if has_ended else seen == NEW
     assert has_ended or nth not in BY_DAY
+    # An area that was being removed is no job's any more, and left to the next `clean`.
+    report = fc.clean(str(out), older_than=timedelta(0), dry_run=False)
+    assert report.shown == ()
+    assert rows(out) == seen
     assert not list(out.rglob("*.pending"))
