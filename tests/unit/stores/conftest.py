@@ -34,6 +34,8 @@ def no_account(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("AWS_CONFIG_FILE", nowhere)
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", nowhere)
     monkeypatch.setenv("NO_GCE_CHECK", "true")
+    # gcsfs looks when it is imported, which may be here: see `tests/conftest.py`.
+    monkeypatch.setenv("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
     monkeypatch.setenv("FETCH_RAW_TOKEN_EXPIRY", "false")
     monkeypatch.setenv("CLOUDSDK_CONFIG", nowhere)
 

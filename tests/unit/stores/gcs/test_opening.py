@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -333,3 +334,8 @@ def test_an_older_gcsfs_opens(gcs: ScriptedGcs) -> None:
     session: Any = gcs.run(_session(Older(), 3))
     assert session.connector.limit == 3
     gcs.run(session.connector.close())
+
+
+def test_no_test_waits_for_google() -> None:
+    """gcsfs looks when it is imported, whichever test is the first to do that."""
+    assert os.environ["GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT"] == "false"
