@@ -13,15 +13,18 @@ import asyncio
 import logging
 import os
 import time
+from collections import deque
 from collections.abc import Callable
 
 from fsspec_commit.store.clients import Client
 
 IDLE_MAX = 8
+"""So many, or as many as jobs that come and go together have been found to want."""
 IDLE_S = 60.0
 AGE_S = 300.0
 """What nobody tells of, such as a new address of the store, is found out after so long."""
 
+_REMEMBERED_MAX = 256
 _log = logging.getLogger("fsspec_commit")
 
 
@@ -44,6 +47,10 @@ class _Kept:
 class ClientPool:
     """The idle clients of one loop, on which alone it is used: the last that was kept goes first.
 
+    Many jobs may end at the same moment and as many begin at the next. Then most of their clients
+    would be closed, and made anew. So whoever misses one that was closed for want of room has room
+    made for one more, and one that nobody takes in time gives that back.
+
     Args:
         loop: That loop.
         tell_first: Called when the first is kept.
@@ -55,6 +62,9 @@ class ClientPool:
         self._loop = loop
         self._tell_first = tell_first
         self._kept: dict[bytes, list[_Kept]] = {}
+        self._idle_max = IDLE_MAX
+        self._turned_away = deque[bytes](maxlen=_REMEMBERED_MAX)
+        """The keys of those that were closed for want of room."""
         self._closing = set[asyncio.Task[None]]()
         self._is_closed = False
 
@@ -70,6 +80,9 @@ class ClientPool:
             if found.is_fresh:
                 return found.client
             self._close_later(found.client)
+        if key in self._turned_away:
+            self._turned_away.remove(key)
+            self._idle_max += 1
         return None
 
     def keep(self, key: bytes, client: Client) -> bool:
@@ -80,13 +93,14 @@ class ClientPool:
         """
         if self._is_closed or not 0 <= time.time() - client.made_s <= AGE_S:
             return False
-        while len(self) >= IDLE_MAX:
+        while len(self) >= self._idle_max:
             oldest, at = min(
                 ((one, key) for key, kept in self._kept.items() for one in kept[:1]),
                 key=lambda found: found[0].expiry.when(),
             )
             self._remove(at, oldest)
             self._close_later(oldest.client)
+            self._turned_away.append(at)
         expiry = self._loop.call_later(IDLE_S, self._expire, key, client)
         self._kept.setdefault(key, []).append(_Kept(client, expiry))
         if self._tell_first is not None:
@@ -113,6 +127,7 @@ class ClientPool:
             if one.client is client:
                 self._remove(key, one)
                 self._close_later(client)
+                self._idle_max = max(IDLE_MAX, self._idle_max - 1)
                 return
 
     def _remove(self, key: bytes, one: _Kept) -> None:

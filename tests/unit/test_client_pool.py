@@ -95,6 +95,66 @@ def test_of_too_many_the_one_that_has_rested_longest_is_closed(
     assert len(pool) == IDLE_MAX
 
 
+CROWD = 3 * IDLE_MAX
+
+
+class Crowd:
+    """So many users of one store, who all end at the same moment, and all begin at the next."""
+
+    def __init__(self, pool: ClientPool) -> None:
+        self._pool = pool
+        self._clients = [FakeClient() for _ in range(CROWD)]
+
+    async def end(self) -> int:
+        """How many of their clients are closed for want of room."""
+        ended, self._clients = self._clients, []
+        for client in ended:
+            self._pool.keep(b"a", client)
+        await rest()
+        return sum(client.closed for client in ended)
+
+    def begin(self) -> None:
+        for _ in range(CROWD):
+            taken = self._pool.take(b"a")
+            assert taken is None or isinstance(taken, FakeClient)
+            self._clients.append(taken or FakeClient())
+
+
+def test_who_comes_in_crowds_finds_a_client_each(runner: asyncio.Runner, pool: ClientPool) -> None:
+    """Whoever misses one that was closed has room made for it."""
+    crowd, closed = Crowd(pool), list[int]()
+    for _ in range(3):
+        closed.append(runner.run(crowd.end()))
+        crowd.begin()
+    assert closed == [CROWD - IDLE_MAX, 0, 0]
+
+
+def test_no_room_is_left_for_a_crowd_that_does_not_come_again(
+    runner: asyncio.Runner, pool: ClientPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crowd = Crowd(pool)
+    runner.run(crowd.end())
+    crowd.begin()
+    monkeypatch.setattr(client_pool, "IDLE_S", 0.01)
+
+    async def wait() -> None:
+        assert await crowd.end() == 0
+        assert len(pool) == CROWD
+        await asyncio.sleep(0.05)
+
+    runner.run(wait())
+    assert len(pool) == 0
+    assert runner.run(Crowd(pool).end()) == CROWD - IDLE_MAX
+
+
+def test_who_never_had_a_client_makes_no_room(runner: asyncio.Runner, pool: ClientPool) -> None:
+    crowd = Crowd(pool)
+    for number in range(CROWD):
+        assert pool.take(f"{number}".encode()) is None
+        assert pool.take(b"a") is None
+    assert runner.run(crowd.end()) == CROWD - IDLE_MAX
+
+
 def test_what_nobody_takes_is_closed_in_time(
     runner: asyncio.Runner, pool: ClientPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
