@@ -20,9 +20,6 @@ NO_DIFFERENCE = {
     ),
     "protocol/attempt.py:_write_manifest: len(manifest) > RECORD_BYTES_MAX -> "
     "len(manifest) >= RECORD_BYTES_MAX": "one byte of 64 MiB, of a limit that nobody is told",
-    "protocol/deleting.py:delete_files: await lease.permit() -> nothing": (
-        "whoever removes a file renews the permit himself"
-    ),
     "protocol/superseded.py:_count: job.store.list_tree(…) [without without]": (
         "what is in the areas is never a wanted name: it is listed in vain"
     ),
@@ -59,20 +56,12 @@ NO_DIFFERENCE = {
     "protocol/streamed_list.py:ListWriter.add: len(self._held) >= _HELD_BYTES_MAX -> "
     "len(self._held) > _HELD_BYTES_MAX": "one byte more is held, of a limit of memory",
     "effects/confirmed/one_shot.py:observe_again: 4 -> 5": "only how soon it is looked again",
-    "protocol/hidden_files.py:new_files_of: return lambda name, _: mark in name and "
-    "job_named_in(name) == job_id -> nothing": "the manifests say the same: this is quicker",
     "protocol/commit.py:_name_command: error.job_id or job.record.job_id -> job.record.job_id": (
         "what a commit raises names no other job than its own"
     ),
     "protocol/adoption.py:_check_form: 0 <= size <= _BYTES_MAX -> 0 <= size < _BYTES_MAX": (
         "no file has as many bytes as that"
     ),
-    "protocol/in_the_way.py:_look_at_all_files: 0 -> 1": (
-        "one file of some thousand, at which it is listed otherwise"
-    ),
-    "protocol/success.py:_others: other != job.layout and state.state in "
-    "{'decided', 'published', 'void'} -> other != job.layout or state.state in "
-    "{'decided', 'published', 'void'}": "what comes and goes more often is looked at once more",
     "protocol/check.py:left_out: len(messages) > _LOOKED_FOR_MAX -> len(messages) >= "
     "_LOOKED_FOR_MAX": ("one message of ten thousand, of a limit that nobody is told"),
     "protocol/manifests.py:ChosenManifests.groups: len(group) == _READ_AT_ONCE_MAX or more > "
@@ -169,10 +158,6 @@ SURVIVORS = {
     "effects/confirmed/reads.py:StoreReads.stands_if_allowed: raise -> nothing": (
         "a store that does not answer while it is looked for jobs elsewhere"
     ),
-    "protocol/deleting.py:delete_replaced: raise PartialCommitError(message, "
-    "job_id=job.record.job_id, path=path, stage='r… -> nothing": (
-        "the same is refused a little later, when the area is removed"
-    ),
     "effects/removal.py:TrashRemoval.remove: return Removed.KEPT -> nothing": (
         "the same is refused a little later, when the area is removed"
     ),
@@ -183,16 +168,10 @@ SURVIVORS = {
     "committers/v1.py:V1Attempt._adopt_directory: inactive(…) [without task_id]": (
         "the task in an error that names its job"
     ),
-    "protocol/streamed_list.py:ListWriter.discard: await self._file.discard() -> nothing": (
-        "a list of old files of more than a MiB, that could not be written"
-    ),
     "protocol/damaged.py:_fenced: Decision(…) [without by]": (
         "a decision that is removed a moment later; a driver that reads it in between would tell"
     ),
     "effects/removal.py:NamedRemoval.remove: raise AssertionError(f'{entry.path!r} may have "
     "been replaced') -> nothing": ("a mistake of ours, which no caller makes"),
-    "effects/removal.py:NamedRemoval.remove: return Removed.GONE -> nothing": (
-        "one more request, for a file that was just deleted"
-    ),
 }
 """Something would be different, and no quick test looks at it: what would notice it."""
