@@ -300,12 +300,19 @@ def test_one_that_was_committed_and_is_given_up_cannot_be_chosen(bucket: Bucket)
     run(main())
 
 
-def test_rows_are_counted_where_a_file_has_none(bucket: Bucket) -> None:
+@pytest.mark.parametrize(
+    ("of_tasks", "of_job"), [((0, 5, 0), 5), ((5, None), None), ((None, 5), None)], ids=str
+)
+def test_rows_are_counted_where_a_file_has_none(
+    bucket: Bucket, of_tasks: tuple[int | None, ...], of_job: int | None
+) -> None:
+    """Where one task has not counted its own, nobody knows how many there are."""
+
     async def main() -> int | None:
         driver = await started(url(bucket), Clock())
         job = driver.started()
         messages: list[TaskCommit] = []
-        for rows in (0, 5, 0):
+        for rows in of_tasks:
             layout = job.layout.attempt(len(messages), job.store.ids.attempt_id())
             output = job.committer.attempt(layout)
             await output.writer(job.final_name(Target("a.txt"), layout)).finish()
@@ -318,7 +325,7 @@ def test_rows_are_counted_where_a_file_has_none(bucket: Bucket) -> None:
         assert driver.result is not None
         return driver.result.rows
 
-    assert run(main())[0] == 5
+    assert run(main())[0] == of_job
 
 
 def test_an_attempt_of_more_files_than_are_read_at_once_is_published_whole(
