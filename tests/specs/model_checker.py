@@ -18,6 +18,7 @@ SPEC = Path(__file__).resolve().parents[2] / "docs" / "spec"
 # Starts quickly; a long search wants a compiler that takes its time.
 _QUICK = ("-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _LONG = ("-Xmx2g", "-XX:+UseSerialGC")
+_LIMIT_S = 1_500
 _VIOLATED = re.compile(
     r"Error: (?:Invariant (\w+) is violated|(Temporal properties were violated))"
 )
@@ -82,6 +83,7 @@ def check(  # what a run of TLC is about
         capture_output=True,
         text=True,
         check=False,
+        timeout=_LIMIT_S,
     )
     shutil.rmtree(folder / "states", ignore_errors=True)
     violated, counted = _VIOLATED.search(ran.stdout), _COUNTED.findall(ran.stdout)
