@@ -2,13 +2,11 @@
 
 A block is held until it is stored, so what is on its way takes as much memory. One block of each
 file may always be, so that no file waits for another. What goes beside it makes a file faster, and
-is bounded for all files together.
+is bounded for all files together, which share it.
 """
 
 from weakref import WeakKeyDictionary
 
-AT_ONCE_MAX = 4
-"""Of one file."""
 AHEAD_MAX = 8
 """Beside the first of each file, of all together: of 8 MiB each they take 64 MiB."""
 
@@ -20,9 +18,11 @@ class BlocksAhead:
         self._ahead = WeakKeyDictionary[object, int]()
         """Of the files that have any: few."""
 
-    def at_once_max(self) -> int:
-        """How many blocks of a file may be on their way, as things stand."""
-        return AT_ONCE_MAX if sum(self._ahead.values()) < AHEAD_MAX else 1
+    def at_once_max(self, file: object) -> int:
+        """How many blocks of *file* may be on their way, as things stand: one alone has most."""
+        others = [blocks for other, blocks in self._ahead.items() if other is not file]
+        share = AHEAD_MAX // (1 + len(others))
+        return 1 + max(0, min(share, AHEAD_MAX - sum(others)))
 
     def note(self, file: object, blocks: int) -> None:
         """So many blocks of *file* are on their way now, or have failed and are held."""

@@ -125,7 +125,7 @@ class BlobWriter:
 
     async def _room(self) -> None:
         """Wait until one more block may be sent; the file may have been discarded meanwhile."""
-        await self._sending.room(self._ahead.at_once_max)
+        await self._sending.room(lambda: self._ahead.at_once_max(self))
         self._file.check()
 
     async def _put(self, name: str) -> None:

@@ -28,21 +28,30 @@ class File:
     """Any file."""
 
 
+def test_one_alone_has_what_all_may_have() -> None:
+    assert BlocksAhead().at_once_max(File()) == 1 + AHEAD_MAX
+
+
 def test_what_a_file_has_is_given_back() -> None:
-    ahead, files = BlocksAhead(), [File() for _ in range(4)]
-    for file in files[:3]:
-        assert ahead.at_once_max() == 4
-        ahead.note(file, 4)
-    assert ahead.at_once_max() == 1
-    ahead.note(files[3], 1)
-    ahead.note(files[0], 3)
-    assert ahead.at_once_max() == 1
-    ahead.note(files[0], 2)
-    assert ahead.at_once_max() == 4
-    ahead.note(files[3], 2)
-    assert ahead.at_once_max() == 1
-    del file, files[1]  # Abandoned.
-    assert ahead.at_once_max() == 4
+    ahead, files = BlocksAhead(), [File() for _ in range(3)]
+
+    def most() -> list[int]:
+        return [ahead.at_once_max(file) for file in files]
+
+    ahead.note(files[0], 9)
+    assert most() == [9, 1, 1]
+    ahead.note(files[0], 7)
+    assert most() == [9, 3, 3]
+    ahead.note(files[1], 3)
+    assert most() == [5, 3, 1]  # The first has more than that, and is given no other.
+    ahead.note(files[0], 5)
+    assert most() == [5, 5, 3]
+    ahead.note(files[2], 3)
+    assert most() == [3, 3, 3]
+    ahead.note(files[1], 1)
+    assert most() == [5, 3, 5]
+    del files[0]  # Abandoned.
+    assert most() == [5, 9]
 
 
 @dataclass
@@ -129,7 +138,7 @@ def test_what_all_files_hold_is_bounded(
         tasks = [asyncio.ensure_future(files.write(one)) for one in files.writers]
         await until_all_wait(tasks)
         assert sum(account.now.values()) == FILES + AHEAD_MAX
-        assert sorted(account.now.values(), reverse=True) == [4, 4, 3, *[1] * (FILES - 3)]
+        assert sorted(account.now.values(), reverse=True) == [1 + AHEAD_MAX, *[1] * (FILES - 1)]
         for _ in range(FILES * BLOCKS + failing):
             account.answers.release()
             await until_all_wait(tasks)
@@ -142,12 +151,12 @@ def test_what_all_files_hold_is_bounded(
             account.answers.release()
         for one in files.writers:
             await one.discard()
-        assert files.ahead.at_once_max() == 4
+        assert files.ahead.at_once_max(files) == 1 + AHEAD_MAX
 
     gen2.run(written())
 
 
-def test_one_file_alone_has_four(gen2: ScriptedAzure, account: Account) -> None:
+def test_one_file_alone_has_all(gen2: ScriptedAzure, account: Account) -> None:
     """Also after others, however these came to their end."""
     files = Files(gen2, FILES)
 
@@ -163,11 +172,11 @@ def test_one_file_alone_has_four(gen2: ScriptedAzure, account: Account) -> None:
         assert not any(account.now.values())
         last = asyncio.ensure_future(files.write(files.writers[-1]))
         await until_all_wait([last])
-        assert sum(account.now.values()) == 4
+        assert sum(account.now.values()) == 1 + AHEAD_MAX
         for _ in range(BLOCKS):
             account.answers.release()
         await last
         await files.writers[-1].discard()
 
     gen2.run(written())
-    assert account.most_of_a_file == 4
+    assert account.most_of_a_file == 1 + AHEAD_MAX

@@ -12,6 +12,7 @@ from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
 from fsspec_commit_stores.azure import writing
+from fsspec_commit_stores.azure.ahead import AHEAD_MAX
 from fsspec_commit_stores.azure.requests import Container
 from tests.unit.stores.azure.answers import said, told
 from tests.unit.stores.responder import CLOSED, Answer, Received
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 PATH = StorePath("bucket/out/a")
 NONCE = "x-ms-meta-fsspec_commit_nonce"
 WRITER = "x-ms-meta-fsspec_commit_writer"
+AT_ONCE = 1 + AHEAD_MAX
+"""Blocks of one file alone."""
 
 
 @dataclass
@@ -201,14 +204,14 @@ class TestBlocks:
         monkeypatch.setattr(Container, "send", watched)
         return seen
 
-    def test_four_at_once(self, gen2: ScriptedAzure, blob: Blob, under_way: list[int]) -> None:
+    def test_nine_at_once(self, gen2: ScriptedAzure, blob: Blob, under_way: list[int]) -> None:
         gen2.answering = blob
-        gen2.run(write(gen2.store, bytes(range(42))))
-        assert blob.content == bytes(range(42))
-        assert max(under_way) == 4
+        gen2.run(write(gen2.store, bytes(range(82))))
+        assert blob.content == bytes(range(82))
+        assert max(under_way) == AT_ONCE
         blocks = [one for one in gen2.received if one.query.get("comp") == "block"]
-        assert [len(one.body) for one in blocks].count(4) == 10
-        assert len(blocks) == 11
+        assert [len(one.body) for one in blocks].count(4) == 20
+        assert len(blocks) == 21
         assert len(gen2.received) == len(blocks) + 1
 
     @pytest.mark.parametrize("busy", range(1, 8))
@@ -236,7 +239,7 @@ class TestBlocks:
         assert all(may_go_on)
         assert blob.content == content
         assert len(gen2.received) == 12 + busy
-        assert max(under_way) <= 4
+        assert max(under_way) <= AT_ONCE
 
     def test_what_is_held_is_bounded(self, gen2: ScriptedAzure, blob: Blob) -> None:
         """A writer that is faster than the store waits for it."""
@@ -249,7 +252,7 @@ class TestBlocks:
             for at in range(0, 400, 4):
                 await writer.write(bytes(4))
                 stored = sum(map(len, blob.blocks.values()))
-                assert at + 4 - stored <= 4 * (4 + 2)
+                assert at + 4 - stored <= 4 * (AT_ONCE + 2)
                 sent += 1
             await writer.finish()
 
@@ -282,14 +285,14 @@ class TestBlocks:
 
             async def slow(container: Container, operation: str, *given: Any, **more: Any) -> Told:
                 sent.append(operation)
-                if len(sent) == 4:
+                if len(sent) == AT_ONCE:
                     all_begun.set()
                 await may_go.wait()
                 return await send(container, operation, *given, **more)
 
             monkeypatch.setattr(Container, "send", slow)
             writer = store.writer(PATH, within=StorePath("bucket"))
-            await writer.write(bytes(4 * 4))
+            await writer.write(bytes(4 * AT_ONCE))
             going_on = asyncio.ensure_future(
                 writer.finish() if call == "finish" else writer.write(bytes(4 * 4))
             )
@@ -302,5 +305,5 @@ class TestBlocks:
                 await going_on
 
         gen2.run(discarded())
-        assert sent == ["Put Block"] * 4
-        assert (len(gen2.received), blob.content) == (4, None)
+        assert sent == ["Put Block"] * AT_ONCE
+        assert (len(gen2.received), blob.content) == (AT_ONCE, None)
