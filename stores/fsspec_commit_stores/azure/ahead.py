@@ -12,21 +12,22 @@ AHEAD_MAX = 8
 
 
 class BlocksAhead:
-    """What the files of one store hold that is not stored, beside the first block of each."""
+    """What the files of one store hold that is not stored."""
 
     def __init__(self) -> None:
-        self._ahead = WeakKeyDictionary[object, int]()
-        """Of the files that have any: few."""
+        self._blocks = WeakKeyDictionary[object, int]()
+        """Of the files that have any."""
 
     def at_once_max(self, file: object) -> int:
         """How many blocks of *file* may be on their way, as things stand: one alone has most."""
-        others = [blocks for other, blocks in self._ahead.items() if other is not file]
+        others = [blocks for other, blocks in self._blocks.items() if other is not file]
         share = AHEAD_MAX // (1 + len(others))
-        return 1 + max(0, min(share, AHEAD_MAX - sum(others)))
+        left = AHEAD_MAX - sum(blocks - 1 for blocks in others)
+        return 1 + max(0, min(share, left))
 
     def note(self, file: object, blocks: int) -> None:
         """So many blocks of *file* are on their way now, or have failed and are held."""
-        if blocks > 1:
-            self._ahead[file] = blocks - 1
+        if blocks:
+            self._blocks[file] = blocks
         else:
-            self._ahead.pop(file, None)
+            self._blocks.pop(file, None)

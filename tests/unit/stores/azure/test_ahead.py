@@ -49,6 +49,8 @@ def test_what_a_file_has_is_given_back() -> None:
     ahead.note(files[2], 3)
     assert most() == [3, 3, 3]
     ahead.note(files[1], 1)
+    assert most() == [3, 3, 3]  # It is being written, so it has a share.
+    ahead.note(files[1], 0)
     assert most() == [5, 3, 5]
     del files[0]  # Abandoned.
     assert most() == [5, 9]
