@@ -152,15 +152,6 @@ NO_DIFFERENCE = {
 SURVIVORS = {
     "effects/confirmed/uploads.py:_Completion.note: self.doubt or error.reply is Reply.UNKNOWN -> "
     "error.reply is Reply.UNKNOWN": "a completion that is refused after one that was not answered",
-    "effects/confirmed/reads.py:refusals_as_damage: raise -> nothing": (
-        "a store that may not be read while it is looked which jobs there are"
-    ),
-    "effects/confirmed/reads.py:StoreReads.stands_if_allowed: raise -> nothing": (
-        "a store that does not answer while it is looked for jobs elsewhere"
-    ),
-    "effects/removal.py:TrashRemoval.remove: return Removed.KEPT -> nothing": (
-        "the same is refused a little later, when the area is removed"
-    ),
     "effects/confirmed/files.py:ConfirmedFiles.rename: isinstance(left, Entry) and "
     "left.token != token -> left.token != token": (
         "a directory that somebody has made where a file was to be renamed from"
