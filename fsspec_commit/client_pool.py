@@ -47,9 +47,10 @@ class _Kept:
 class ClientPool:
     """The idle clients of one loop, on which alone it is used: the last that was kept goes first.
 
-    Many jobs may end at the same moment and as many begin at the next. Then most of their clients
-    would be closed, and made anew. So whoever misses one that was closed for want of room has room
-    made for one more, and one that nobody takes in time gives that back.
+    Many jobs of one store may end at the same moment and as many begin at the next. Then most of
+    their clients would be closed, and made anew. So whoever misses one that was closed for want of
+    room, beside others of its store, has room made for one more, and one that nobody takes in time
+    gives that back. So there are never more than were there at once.
 
     Args:
         loop: That loop.
@@ -64,7 +65,7 @@ class ClientPool:
         self._kept: dict[bytes, list[_Kept]] = {}
         self._idle_max = IDLE_MAX
         self._turned_away = deque[bytes](maxlen=_REMEMBERED_MAX)
-        """The keys of those that were closed for want of room."""
+        """The keys of those that were closed for want of room while others of theirs were kept."""
         self._closing = set[asyncio.Task[None]]()
         self._is_closed = False
 
@@ -100,7 +101,8 @@ class ClientPool:
             )
             self._remove(at, oldest)
             self._close_later(oldest.client)
-            self._turned_away.append(at)
+            if at in self._kept:
+                self._turned_away.append(at)
         expiry = self._loop.call_later(IDLE_S, self._expire, key, client)
         self._kept.setdefault(key, []).append(_Kept(client, expiry))
         if self._tell_first is not None:

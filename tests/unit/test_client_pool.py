@@ -155,6 +155,22 @@ def test_who_never_had_a_client_makes_no_room(runner: asyncio.Runner, pool: Clie
     assert runner.run(crowd.end()) == CROWD - IDLE_MAX
 
 
+def test_who_goes_from_store_to_store_makes_no_room(
+    runner: asyncio.Runner, pool: ClientPool
+) -> None:
+    """These clients were never there at once, as those of a crowd were."""
+
+    async def visit_all() -> None:
+        for number in range(CROWD):
+            key = f"{number}".encode()
+            pool.keep(key, pool.take(key) or FakeClient())
+        await rest()
+
+    for _ in range(3):
+        runner.run(visit_all())
+        assert len(pool) == IDLE_MAX
+
+
 def test_what_nobody_takes_is_closed_in_time(
     runner: asyncio.Runner, pool: ClientPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
