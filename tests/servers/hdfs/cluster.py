@@ -9,7 +9,7 @@ import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from http import HTTPStatus
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -54,8 +54,8 @@ class NameNode(HdfsProcess):
 
 
 class DataNode(HdfsProcess):
-    def __init__(self, name_node: int) -> None:
-        super().__init__(data_node(name_node))
+    def __init__(self, name_node: int, *, reports_every_ms: int = 0) -> None:
+        super().__init__(data_node(name_node, reports_every_ms=reports_every_ms))
 
     def _is_ready(self) -> bool:
         """Registered with its NameNode."""
@@ -67,8 +67,11 @@ class DataNode(HdfsProcess):
 class HdfsCluster:
     """All three; its data is in memory and gone at the end."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, reports_every_ms: int = 0) -> None:
         """Start them, in some ten seconds.
+
+        Args:
+            reports_every_ms: How often at most a DataNode tells of new blocks; at once by default.
 
         Raises:
             ServerUnavailableError: it is not installed.
@@ -76,9 +79,10 @@ class HdfsCluster:
         """
         self.name_node = NameNode()
         self.data_nodes: list[DataNode] = []
+        start = partial(DataNode, self.port, reports_every_ms=reports_every_ms)
         try:
             with ThreadPoolExecutor(DATA_NODES) as threads:
-                begun = [threads.submit(DataNode, self.port) for _ in range(DATA_NODES)]
+                begun = [threads.submit(start) for _ in range(DATA_NODES)]
             self.data_nodes = [starting.result() for starting in begun]
             self._wait_for_room()
         except BaseException:

@@ -94,18 +94,19 @@ def _launch_name_node(place: Place) -> Launch:
     return Launch(["namenode", str(_write(place.home / "site.xml", settings))])
 
 
-def _launch_data_node(place: Place, *, name_node: int) -> Launch:
+def _launch_data_node(place: Place, *, name_node: int, reports_every_ms: int) -> Launch:
     ports = (place.ports["data"], place.ports["ipc"], place.ports["http"])
     settings = _data_node_settings(place.home, name_node, *ports)
+    settings["dfs.blockreport.incremental.intervalMsec"] = reports_every_ms
     return Launch(["datanode", str(_write(place.home / "site.xml", settings))])
 
 
 NAME_NODE = ServerKind(HDFS, _launch_name_node, ports=("rpc", "http"))
 
 
-def data_node(name_node: int) -> ServerKind:
-    """A DataNode of the NameNode at a port."""
-    launch = partial(_launch_data_node, name_node=name_node)
+def data_node(name_node: int, *, reports_every_ms: int = 0) -> ServerKind:
+    """A DataNode of the NameNode at a port, which it tells of new blocks so often at most."""
+    launch = partial(_launch_data_node, name_node=name_node, reports_every_ms=reports_every_ms)
     return ServerKind(HDFS, launch, ports=("data", "ipc", "http"))
 
 
