@@ -139,7 +139,8 @@ def _publisher(processes: int) -> Iterator[fc.Publisher | None]:
             child.terminate()
         raise
     finally:
-        executor.shutdown(wait=False, cancel_futures=True)
+        # An end of Python beside the end of the pool would write to a pipe that is closed.
+        executor.shutdown(cancel_futures=True)
 
 
 def _finished_before(run: Run, job_id: str) -> None:

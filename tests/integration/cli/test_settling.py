@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import Executor
+from multiprocessing import active_children
 from typing import TYPE_CHECKING
 
+from fsspec_commit.cli import settle
 from tests.integration.cli.command import Ran, command, files_of
 from tests.integration.cli.drivers import left_behind
 
@@ -39,6 +43,17 @@ def test_several_processes_resume_a_job_of_many_files(destination: Path) -> None
     assert len(files_of(destination)) == 3_001
     assert command("jobs", destination).rows == []
     assert command("resume", destination, job, "--processes", 0).status == 2
+
+
+def test_the_processes_of_a_resume_have_ended_when_its_work_has() -> None:
+    """Where Python ends beside the end of a pool it may write to a pipe that is closed.
+
+    It then says so on the standard error of a command that has succeeded.
+    """
+    with settle._publisher(2) as publisher:
+        assert isinstance(publisher, Executor)
+        assert publisher.submit(os.getpid).result() != os.getpid()
+    assert active_children() == []
 
 
 def test_resume_refuses_what_is_not_decided(destination: Path) -> None:
