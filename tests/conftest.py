@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import faulthandler
 import gc
 import os
 import signal
@@ -98,3 +99,9 @@ def collections_are_quick() -> Iterator[None]:
     """Tests that give jobs up collect them: of what was made in them, not of all that stands."""
     with only_what_comes():
         yield
+
+
+@pytest.fixture
+def own_limit() -> None:
+    """For a test that takes longer, on a busy machine, than one may before it is ended as hung."""
+    faulthandler.cancel_dump_traceback_later()

@@ -6,7 +6,6 @@ tried by ``python -m tests.mutation.measure``; a night tries some, others each t
 
 from __future__ import annotations
 
-import faulthandler
 import subprocess
 import sys
 from pathlib import Path
@@ -115,6 +114,7 @@ def test_a_small_sample_says_little() -> None:
 @pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.checkout
+@pytest.mark.usefixtures("own_limit")
 @pytest.mark.parametrize("share", range(SHARES), ids="part-{}".format)  # Each in another night.
 def test_most_are_killed_and_those_that_survive_are_known_to(
     share: int,
@@ -128,7 +128,6 @@ def test_most_are_killed_and_those_that_survive_are_known_to(
     so; on a busy machine there may be no time for more. Before that it takes some minutes to learn
     what the tests reach.
     """
-    faulthandler.cancel_dump_traceback_later()  # It takes longer, and has a limit of its own.
     to, seed = tmp_path / "results", request.config.option.sweep_seed
     program = [sys.executable, "-m", "tests.mutation.measure", "--workers=1", f"--to={to}"]
     which = ["--known-first", f"--share={share}/{SHARES}", f"--seed={seed}"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import faulthandler
 import subprocess
 import sys
 from pathlib import Path
@@ -14,9 +13,8 @@ pytestmark = [pytest.mark.checkout, pytest.mark.slow]
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.usefixtures("own_limit")  # On a busy machine five jobs of Spark take long.
 def test_an_executor_and_a_driver_are_killed_and_no_row_is_lost(tmp_path: Path) -> None:
-    # On a busy machine five jobs of Spark take longer than any test may, so it has its own limit.
-    faulthandler.cancel_dump_traceback_later()
     told = subprocess.run(
         [sys.executable, "-m", "tests.demo.spark", str(tmp_path / "demo")],
         cwd=ROOT,

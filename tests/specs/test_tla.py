@@ -6,7 +6,6 @@ By day with the two configurations as they stand in `docs/spec`; by night with t
 
 from __future__ import annotations
 
-import faulthandler
 import re
 from importlib import import_module
 from pkgutil import resolve_name
@@ -47,10 +46,9 @@ def test_by_day_the_specification_holds(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("own_limit")
 @pytest.mark.parametrize("name", BY_NIGHT)
 def test_the_specification_holds(name: str, tmp_path: Path) -> None:
-    # Some take minutes, and on a busy machine longer than any test may: they have their own limit.
-    faulthandler.cancel_dump_traceback_later()
     found = available_or_skip(lambda: checked(BY_NIGHT[name], tmp_path))
     assert found.violated is None, found.output
     assert found.states == STATES[name]

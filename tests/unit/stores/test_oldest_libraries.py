@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import faulthandler
 import os
 import re
 import subprocess
@@ -37,10 +36,9 @@ def test_they_are_those_that_are_permitted() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("own_limit")
 def test_the_adapters_work_by_them() -> None:
     """All that is tested of them by day without a server of somebody else's: a minute of a core."""
-    # It waits longer than that, and on a busy machine than any test may, so it has its own limit.
-    faulthandler.cancel_dump_traceback_later()
     python = available_or_skip(lambda: str(OLDEST_LIBRARIES.program))
     options = ["-q", "-m", "not slow and not checkout", "-p", "no:cacheprovider", "-n", "2"]
     options += ["-p", "fsspec_commit.testing.plugin"]  # Where it is installed it is found.
