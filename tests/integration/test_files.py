@@ -196,6 +196,20 @@ def test_a_file_closed_after_its_task_has_failed_is_dropped(tmp_path: Path) -> N
     )
 
 
+@pytest.mark.parametrize("committer", ["v1", "manifest"])
+def test_a_task_that_was_aborted_has_no_files(
+    tmp_path: Path, committer: Literal["v1", "manifest"]
+) -> None:
+    with fc.Job(tmp_path / "out", committer=committer, allow_empty=True) as job:
+        task = job.task(0)
+        with task.open("a.txt") as file:
+            file.write(b"a")
+        seen = task.filesystem
+        assert seen.find("") == ["a.txt"]
+        task.abort()
+        assert (seen.find(""), seen.exists("a.txt")) == ([], False)
+
+
 @pytest.mark.parametrize("mistake", [MistakeError, KeyboardInterrupt, SystemExit])
 def test_an_exception_in_a_job_aborts_it(tmp_path: Path, mistake: type[BaseException]) -> None:
     destination = tmp_path / "out"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import sys
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -268,6 +269,20 @@ def test_a_discarded_file_leaves_nothing() -> None:
     assert len(there.aborted) == 1
     assert there.bucket.uploads == {}
     assert there.uploads._now == {}, "a part that arrives after the abort would stay"
+
+
+def test_a_discarded_file_holds_no_bytes() -> None:
+    """Whoever keeps the writer, as an error does, keeps up to a part of the file with it else."""
+    data = bytes(1_000)
+    held = sys.getrefcount(data)
+
+    async def write(writer: PartWriter) -> None:
+        await writer.write(data)
+        assert sys.getrefcount(data) > held
+        await writer.discard()
+        assert sys.getrefcount(data) == held
+
+    Given().run(write)
 
 
 @pytest.mark.usefixtures("_small")
