@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 from fsspec.config import conf
 
 from fsspec_commit.store import OpenOptions
+from fsspec_commit.store.clients import Clients
 from fsspec_commit_stores.http.client_keys import key_of, own
 from fsspec_commit_stores.http.connections import Connections, are_short, to_open
 from fsspec_commit_stores.http.opening import is_wanted
@@ -27,6 +28,29 @@ Close = Callable[[], Coroutine[Any, Any, None]]
 Make = Callable[[OpenOptions], Awaitable[tuple[T, Close]]]
 
 _KEPT = "kept_clients"
+
+
+class _Keeping:
+    """Keeps a client under the key of what it was made from, if that is the same still.
+
+    A client may read anything of that at any time until it is let go of: an SDK looks for
+    credentials when it first sends something.
+    """
+
+    def __init__(self, clients: Clients, key: bytes, look: Callable[[], bytes | None]) -> None:
+        """Keep it with *clients* under *key*, which is what *look* finds as long as it holds."""
+        self._clients = clients
+        self._key = key
+        self._look = look
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether a client that is made now would be known by the same key."""
+        return self._look() == self._key
+
+    def keep(self, client: "Client[Any]") -> bool:
+        """Whether *client* is kept; if not, the caller closes it."""
+        return self.is_unchanged and self._clients.keep(self._key, client)
 
 
 class Client(Generic[T]):
@@ -44,21 +68,21 @@ class Client(Generic[T]):
         made: T,
         close: Close,
         connections: Connections,
-        keep: Callable[["Client[T]"], bool] | None = None,
+        keeping: _Keeping | None = None,
     ) -> None:
-        """Hold *made*, which *close* closes, and *keep* keeps for the next."""
+        """Hold *made*, which *close* closes, if *keeping* does not keep it for the next."""
         self.made = made
         self.connections = connections
         self.made_s = time.time()
         self.facts: dict[object, object] = {}
         self._close = close
-        self._keep = keep
+        self._keeping = keeping
 
     async def let_go(self, *, is_sound: bool) -> None:
         """Leave it to the next opening; or close it, if it is not *is_sound*."""
-        if is_sound and self._keep is not None:
+        if is_sound and self._keeping is not None:
             self.connections.is_resting = True
-            if self._keep(self):
+            if self._keeping.keep(self):
                 return
         await self.close()
 
@@ -93,10 +117,14 @@ async def client_of(
     """
     kept = options.clients if is_wanted(url, options, _KEPT) else None
     given = {name: value for name, value in options.storage_options.items() if name != _KEPT}
-    keep = None
+    keeping = None
     if kept is not None:
-        key = key_of(*made_from, options.concurrency, conf, options=given, files=files)
+        look = partial(key_of, *made_from, options.concurrency, conf, files=files)
+        key = look(options=given)
         if key is not None:
+            # The client reads them as long as it lives, and what it was made from is its key.
+            given = own(given)
+            keeping = _Keeping(kept, key, partial(look, options=given))
             # So that the loop hears first of the connections that the server has closed: it may
             # have been kept from it for as long as nobody used them.
             await asyncio.sleep(0)
@@ -108,15 +136,13 @@ async def client_of(
                 # What comes of that is nothing to who opens; it may be at odds with its network.
                 with suppress(Exception):
                     await found.close()
-            keep = partial(kept.keep, key)
-            # The client reads them as long as it lives, and what it was made from is its key.
-            given = own(given)
         if options.concurrency is None and are_short():
             await kept.close()
     with to_open(options.concurrency) as connections:
         most = connections.most
         made, close = await make(replace(options, storage_options=given, concurrency=most))
-        return Client(made, close, connections, keep)
+        is_known = keeping is not None and keeping.is_unchanged
+        return Client(made, close, connections, keeping if is_known else None)
 
 
 async def facts_for(
