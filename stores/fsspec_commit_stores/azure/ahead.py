@@ -21,7 +21,9 @@ class BlocksAhead:
     def at_once_max(self, file: object) -> int:
         """How many blocks of *file* may be on their way, as things stand: one alone has most."""
         others = [blocks for other, blocks in self._blocks.items() if other is not file]
-        share = AHEAD_MAX // (1 + len(others))
+        share, over = divmod(AHEAD_MAX, 1 + len(others))
+        # What does not divide evenly goes to as many files, a block each.
+        share += sum(blocks - 1 > share for blocks in others) < over
         left = AHEAD_MAX - sum(blocks - 1 for blocks in others)
         return 1 + max(0, min(share, left))
 

@@ -47,13 +47,37 @@ def test_what_a_file_has_is_given_back() -> None:
     ahead.note(files[0], 5)
     assert most() == [5, 5, 3]
     ahead.note(files[2], 3)
-    assert most() == [3, 3, 3]
+    assert most() == [4, 3, 3]  # Two of the three have one more, in the end.
     ahead.note(files[1], 1)
-    assert most() == [3, 3, 3]  # It is being written, so it has a share.
+    assert most() == [4, 3, 4]  # It is being written, so it has a share.
     ahead.note(files[1], 0)
     assert most() == [5, 3, 5]
     del files[0]  # Abandoned.
     assert most() == [5, 9]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 7, 8, 9, 12])
+def test_all_that_may_go_ahead_does_and_evenly(count: int) -> None:
+    """Whoever began has all of it first; a block of each file is stored at a time."""
+    ahead, files = BlocksAhead(), [File() for _ in range(count)]
+    blocks = dict.fromkeys(files, 0)
+
+    def send(some: list[File]) -> None:
+        for file in some:
+            while blocks[file] < ahead.at_once_max(file):
+                blocks[file] += 1
+                ahead.note(file, blocks[file])
+
+    send(files[:1])
+    assert blocks[files[0]] == 1 + AHEAD_MAX
+    for _ in range(AHEAD_MAX):
+        for file in files:
+            if blocks[file]:
+                blocks[file] -= 1
+                ahead.note(file, blocks[file])
+            send(files)
+    assert sum(blocks.values()) == count + AHEAD_MAX
+    assert max(blocks.values()) - min(blocks.values()) <= 1
 
 
 @dataclass
@@ -182,3 +206,31 @@ def test_one_file_alone_has_all(gen2: ScriptedAzure, account: Account) -> None:
 
     gen2.run(written())
     assert account.most_of_a_file == 1 + AHEAD_MAX
+
+
+def test_what_is_stored_or_discarded_is_nobody_s_any_more(
+    gen2: ScriptedAzure, account: Account
+) -> None:
+    """Also of a file that is written no further, and of blocks that have failed."""
+    files = Files(gen2, 3)
+
+    async def answered(count: int) -> None:
+        for _ in range(count):
+            account.answers.release()
+        await until_all_wait([asyncio.ensure_future(asyncio.sleep(0))])
+
+    async def written() -> None:
+        stored, failing, other = files.writers
+        await stored.write(bytes(5 * BLOCK_BYTES))
+        await answered(4)
+        assert files.ahead.at_once_max(other) == 1 + AHEAD_MAX
+        account.failing = 2
+        await failing.write(bytes(4 * BLOCK_BYTES))
+        await answered(3)
+        assert files.ahead.at_once_max(other) == 1 + AHEAD_MAX // 2
+        await failing.discard()
+        assert files.held_bytes == 1 * BLOCK_BYTES
+        assert files.ahead.at_once_max(other) == 1 + AHEAD_MAX
+        await stored.discard()
+
+    gen2.run(written())
