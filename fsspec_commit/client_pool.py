@@ -13,18 +13,16 @@ import asyncio
 import logging
 import os
 import time
-from collections import deque
 from collections.abc import Callable
 
 from fsspec_commit.store.clients import Client
 
-IDLE_MAX = 8
-"""So many, or as many as jobs that come and go together have been found to want."""
+STORES_MAX = 8
+"""Of so many stores, those that were used last."""
 IDLE_S = 60.0
 AGE_S = 300.0
 """What nobody tells of, such as a new address of the store, is found out after so long."""
 
-_REMEMBERED_MAX = 256
 _log = logging.getLogger("fsspec_commit")
 
 
@@ -47,10 +45,8 @@ class _Kept:
 class ClientPool:
     """The idle clients of one loop, on which alone it is used: the last that was kept goes first.
 
-    Many jobs of one store may end at the same moment and as many begin at the next. Then most of
-    their clients would be closed, and made anew. So whoever misses one that was closed for want of
-    room, beside others of its store, has room made for one more, and one that nobody takes in time
-    gives that back. So there are never more than were there at once.
+    Few stores have any here, and each as many as it had at once: a client is made only where none
+    is left. Many jobs may end at the same moment, and as many begin at the next.
 
     Args:
         loop: That loop.
@@ -63,9 +59,7 @@ class ClientPool:
         self._loop = loop
         self._tell_first = tell_first
         self._kept: dict[bytes, list[_Kept]] = {}
-        self._idle_max = IDLE_MAX
-        self._turned_away = deque[bytes](maxlen=_REMEMBERED_MAX)
-        """The keys of those that were closed for want of room while others of theirs were kept."""
+        """By key: that for which one was kept last is the last."""
         self._closing = set[asyncio.Task[None]]()
         self._is_closed = False
 
@@ -81,9 +75,6 @@ class ClientPool:
             if found.is_fresh:
                 return found.client
             self._close_later(found.client)
-        if key in self._turned_away:
-            self._turned_away.remove(key)
-            self._idle_max += 1
         return None
 
     def keep(self, key: bytes, client: Client) -> bool:
@@ -94,17 +85,10 @@ class ClientPool:
         """
         if self._is_closed or not 0 <= time.time() - client.made_s <= AGE_S:
             return False
-        while len(self) >= self._idle_max:
-            oldest, at = min(
-                ((one, key) for key, kept in self._kept.items() for one in kept[:1]),
-                key=lambda found: found[0].expiry.when(),
-            )
-            self._remove(at, oldest)
-            self._close_later(oldest.client)
-            if at in self._kept:
-                self._turned_away.append(at)
         expiry = self._loop.call_later(IDLE_S, self._expire, key, client)
-        self._kept.setdefault(key, []).append(_Kept(client, expiry))
+        self._kept[key] = [*self._kept.pop(key, ()), _Kept(client, expiry)]
+        while len(self._kept) > STORES_MAX:
+            self._close_all_of(next(iter(self._kept)))
         if self._tell_first is not None:
             self._tell_first()
             self._tell_first = None
@@ -112,10 +96,8 @@ class ClientPool:
 
     async def close(self) -> None:
         """Close all that are kept, and wait for those that are being closed."""
-        for key, kept in list(self._kept.items()):
-            for one in list(kept):
-                self._remove(key, one)
-                self._close_later(one.client)
+        for key in list(self._kept):
+            self._close_all_of(key)
         while self._closing:
             await asyncio.wait(self._closing)
 
@@ -129,8 +111,12 @@ class ClientPool:
             if one.client is client:
                 self._remove(key, one)
                 self._close_later(client)
-                self._idle_max = max(IDLE_MAX, self._idle_max - 1)
                 return
+
+    def _close_all_of(self, key: bytes) -> None:
+        for one in list(self._kept[key]):
+            self._remove(key, one)
+            self._close_later(one.client)
 
     def _remove(self, key: bytes, one: _Kept) -> None:
         one.expiry.cancel()

@@ -8,12 +8,12 @@ import subprocess
 import sys
 import textwrap
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from fsspec_commit import client_pool
-from fsspec_commit.client_pool import AGE_S, IDLE_MAX, IDLE_S, ClientPool
+from fsspec_commit.client_pool import AGE_S, IDLE_S, STORES_MAX, ClientPool
 from fsspec_commit.sync import bridge
 
 if TYPE_CHECKING:
@@ -79,96 +79,94 @@ def test_the_last_that_was_kept_is_the_next_that_is_used(pool: ClientPool) -> No
     assert pool.take(b"a") is client
 
 
-def test_of_too_many_the_one_that_has_rested_longest_is_closed(
+def test_of_the_stores_those_that_were_used_last_have_any(
     runner: asyncio.Runner, pool: ClientPool
 ) -> None:
-    clients = [FakeClient() for _ in range(IDLE_MAX + 2)]
+    """However many one of them has; who uses one again is the last."""
+    numbers = range(STORES_MAX + 2)
+    clients = {number: [FakeClient() for _ in range(3)] for number in numbers}
 
     async def keep() -> None:
-        for number, client in enumerate(clients):
-            pool.keep(f"{number % 3}".encode(), client)
-            await asyncio.sleep(0.001)
+        for number, some in clients.items():
+            for client in some:
+                pool.keep(f"{number}".encode(), client)
+            pool.keep(b"0", cast("FakeClient", pool.take(b"0")))
         await rest()
 
     runner.run(keep())
-    assert [client.closed for client in clients] == [1, 1] + [0] * IDLE_MAX
-    assert len(pool) == IDLE_MAX
+    closed = {number: [client.closed for client in some] for number, some in clients.items()}
+    assert closed == {number: [int(number in {1, 2})] * 3 for number in numbers}
+    assert len(pool) == 3 * STORES_MAX
 
 
-CROWD = 3 * IDLE_MAX
+CROWD = 100
 
 
 class Crowd:
     """So many users of one store, who all end at the same moment, and all begin at the next."""
 
-    def __init__(self, pool: ClientPool) -> None:
+    def __init__(self, pool: ClientPool, key: bytes = b"a") -> None:
         self._pool = pool
+        self._key = key
         self._clients = [FakeClient() for _ in range(CROWD)]
 
     async def end(self) -> int:
-        """How many of their clients are closed for want of room."""
+        """How many of their clients are closed."""
         ended, self._clients = self._clients, []
         for client in ended:
-            self._pool.keep(b"a", client)
+            self._pool.keep(self._key, client)
         await rest()
         return sum(client.closed for client in ended)
 
-    def begin(self) -> None:
-        for _ in range(CROWD):
-            taken = self._pool.take(b"a")
-            assert taken is None or isinstance(taken, FakeClient)
-            self._clients.append(taken or FakeClient())
+    def begin(self) -> int:
+        """How many find one."""
+        taken = [self._pool.take(self._key) for _ in range(CROWD)]
+        self._clients = [one for one in taken if isinstance(one, FakeClient)]
+        return len(self._clients)
 
 
 def test_who_comes_in_crowds_finds_a_client_each(runner: asyncio.Runner, pool: ClientPool) -> None:
-    """Whoever misses one that was closed has room made for it."""
-    crowd, closed = Crowd(pool), list[int]()
+    """Also those of two stores in turn."""
+    crowds = [Crowd(pool, b"a"), Crowd(pool, b"b")]
     for _ in range(3):
-        closed.append(runner.run(crowd.end()))
-        crowd.begin()
-    assert closed == [CROWD - IDLE_MAX, 0, 0]
+        assert [runner.run(crowd.end()) for crowd in crowds] == [0, 0]
+        assert len(pool) == 2 * CROWD
+        assert [crowd.begin() for crowd in crowds] == [CROWD, CROWD]
 
 
-def test_no_room_is_left_for_a_crowd_that_does_not_come_again(
+def test_what_a_crowd_has_left_is_closed_in_time(
     runner: asyncio.Runner, pool: ClientPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    crowd = Crowd(pool)
-    runner.run(crowd.end())
-    crowd.begin()
-    monkeypatch.setattr(client_pool, "IDLE_S", 0.01)
+    """But for the one that somebody uses."""
+    monkeypatch.setattr(client_pool, "IDLE_S", 0.02)
 
     async def wait() -> None:
-        assert await crowd.end() == 0
-        assert len(pool) == CROWD
-        await asyncio.sleep(0.05)
+        assert await Crowd(pool).end() == 0
+        for _ in range(10):
+            used = pool.take(b"a")
+            await asyncio.sleep(0.01)
+            assert isinstance(used, FakeClient)
+            assert used.closed == 0
+            pool.keep(b"a", used)
+        assert len(pool) == 1
 
     runner.run(wait())
-    assert len(pool) == 0
-    assert runner.run(Crowd(pool).end()) == CROWD - IDLE_MAX
 
 
-def test_who_never_had_a_client_makes_no_room(runner: asyncio.Runner, pool: ClientPool) -> None:
-    crowd = Crowd(pool)
-    for number in range(CROWD):
-        assert pool.take(f"{number}".encode()) is None
-        assert pool.take(b"a") is None
-    assert runner.run(crowd.end()) == CROWD - IDLE_MAX
-
-
-def test_who_goes_from_store_to_store_makes_no_room(
-    runner: asyncio.Runner, pool: ClientPool
-) -> None:
-    """These clients were never there at once, as those of a crowd were."""
+def test_who_goes_from_store_to_store_leaves_few(runner: asyncio.Runner, pool: ClientPool) -> None:
+    """With two clients for each, as a driver has that runs a task of its own."""
 
     async def visit_all() -> None:
-        for number in range(CROWD):
+        for number in range(60):
             key = f"{number}".encode()
-            pool.keep(key, pool.take(key) or FakeClient())
+            used = [pool.take(key) or FakeClient() for _ in range(2)]
+            for client in used:
+                pool.keep(key, client)
         await rest()
 
     for _ in range(3):
         runner.run(visit_all())
-        assert len(pool) == IDLE_MAX
+        assert len(pool) == 2 * STORES_MAX
 
 
 def test_what_nobody_takes_is_closed_in_time(
@@ -183,6 +181,25 @@ def test_what_nobody_takes_is_closed_in_time(
 
     runner.run(wait())
     assert (client.closed, len(pool)) == (1, 0)
+
+
+def test_what_somebody_takes_has_its_time_anew(
+    runner: asyncio.Runner, pool: ClientPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_pool, "IDLE_S", 0.2)
+    client = FakeClient()
+
+    async def wait() -> None:
+        begin = asyncio.get_running_loop().time()
+        pool.keep(b"a", client)
+        await asyncio.sleep(0.1)
+        assert pool.take(b"a") is client
+        monkeypatch.setattr(client_pool, "IDLE_S", 60)
+        pool.keep(b"a", client)
+        await asyncio.sleep(begin + 0.25 - asyncio.get_running_loop().time())
+        assert pool.take(b"a") is client
+
+    runner.run(wait())
 
 
 @pytest.mark.parametrize("later_s", [IDLE_S + 1, -1])
@@ -212,6 +229,22 @@ def test_none_is_used_for_ever(pool: ClientPool, clock: list[float]) -> None:
         used_s += IDLE_S / 2
         clock.append(clock[0] + used_s)
     assert not pool.keep(b"a", client)
+
+
+def test_one_that_grows_too_old_while_it_rests_is_not_used(
+    runner: asyncio.Runner, pool: ClientPool, clock: list[float]
+) -> None:
+    client = FakeClient()
+    clock.append(clock[-1] + AGE_S - 1)
+    assert pool.keep(b"a", client)
+    clock.append(clock[-1] + 2)
+
+    async def take() -> None:
+        assert pool.take(b"a") is None
+        await rest()
+
+    runner.run(take())
+    assert client.closed == 1
 
 
 def test_closing_waits_for_all_and_a_failure_is_no_error(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import fsspec.config
 import pytest
 
-from fsspec_commit.client_pool import IDLE_MAX, ClientPool
+from fsspec_commit.client_pool import ClientPool
 from fsspec_commit.errors import Reply, RequestError
 from fsspec_commit.store import OpenOptions
 from fsspec_commit_stores.http import connections
@@ -126,11 +126,17 @@ def test_two_at_once_have_one_each(cloud: Scripted[Any], pool: ClientPool) -> No
     assert len(pool) == 2
 
 
-def test_many_at_once_leave_no_more_than_are_kept(cloud: Scripted[Any], pool: ClientPool) -> None:
-    stores = [opened(cloud, pool) for _ in range(IDLE_MAX + 3)]
+def test_as_many_at_once_as_there_were_before_begin_with_theirs(
+    cloud: Scripted[Any], pool: ClientPool
+) -> None:
+    stores = [opened(cloud, pool) for _ in range(11)]
+    clients = {store._client for store in stores}
     for store in stores:
         cloud.run(store.close())
-    assert len(pool) == IDLE_MAX
+    later = [opened(cloud, pool) for _ in stores]
+    assert {store._client for store in later} == clients
+    for store in later:
+        cloud.run(store.close())
 
 
 def test_a_closed_store_sends_nothing_on_what_is_another_s(
