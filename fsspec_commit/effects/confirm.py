@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from fsspec_commit.effects.deletion import PermitExpiredError
 from fsspec_commit.effects.pacing import TRIES_MAX, Pace
+from fsspec_commit.effects.parallel import heard
 from fsspec_commit.effects.silence import Trouble
 from fsspec_commit.errors import CommitError, CommitStateUnknownError, Reply, StoreError
 
@@ -74,7 +75,7 @@ async def to_its_end(request: Coroutine[Any, Any, T]) -> T:
     be removed. If the caller is cancelled once more, it waits no longer.
     """
     sent = asyncio.ensure_future(request)
-    sent.add_done_callback(_heard)
+    sent.add_done_callback(heard)
     try:
         return await asyncio.shield(sent)
     except asyncio.CancelledError:
@@ -83,12 +84,6 @@ async def to_its_end(request: Coroutine[Any, Any, T]) -> T:
         raise
     finally:
         del request, sent  # Its error leads back to this frame, and to the part that was sent.
-
-
-def _heard(sent: asyncio.Future[Any]) -> None:
-    """Keep the loop from complaining of an error that nobody waits for any more."""
-    if not sent.cancelled():
-        sent.exception()
 
 
 def unclassified(error: Exception) -> StoreError:

@@ -131,6 +131,12 @@ async def stop(*calls: asyncio.Future[Any]) -> None:
         raise cancelled
 
 
+def heard(call: asyncio.Future[Any]) -> None:
+    """Keep the loop from complaining of an error that nobody waits for any more: a callback."""
+    if not call.cancelled():
+        call.exception()
+
+
 def _error_of(task: asyncio.Future[Any]) -> BaseException | None:
     return asyncio.CancelledError() if task.cancelled() else task.exception()
 

@@ -19,7 +19,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
-from fsspec_commit.effects.parallel import stop
+from fsspec_commit.effects.parallel import heard, stop
 from fsspec_commit.errors import CommitError
 from fsspec_commit.layout import DestinationLayout
 from fsspec_commit.protocol.bound_job import BoundJob
@@ -62,7 +62,7 @@ class Look(Generic[T]):
     def begin(self, claim: Claim) -> None:
         """Look now."""
         self._begun = asyncio.create_task(self._look(claim))
-        self._begun.add_done_callback(_heard)
+        self._begun.add_done_callback(heard)
 
     async def drop(self) -> None:
         """Forget what was seen, for it does not count; what it has written is removed."""
@@ -114,7 +114,7 @@ class EarlyLook:
         self._settled.clear()
         self._before = self._after = None
         self._listing = asyncio.create_task(self._list_at_once())
-        self._listing.add_done_callback(_heard)
+        self._listing.add_done_callback(heard)
 
     async def begin(self, claim: Claim) -> None:
         """Begin to look, now that *claim* stands, when the first listing is done."""
@@ -180,9 +180,3 @@ def is_steady(before: Sequence[Listed], after: Sequence[Listed], layout: Destina
 
 def _areas(listed: Sequence[Listed], layout: DestinationLayout) -> set[str]:
     return {one.path for one in listed if layout.job_of(one.path) is not None}
-
-
-def _heard(call: asyncio.Task[Any]) -> None:
-    """Keep the loop from complaining of an error that nobody waits for any more."""
-    if not call.cancelled():
-        call.exception()

@@ -6,6 +6,7 @@ from hashlib import sha256
 
 from fsspec_commit.committers import AttemptFiles, ManifestBytes
 from fsspec_commit.effects.parallel import all_of
+from fsspec_commit.effects.read_ahead import read_ahead
 from fsspec_commit.errors import RecordError, RequestError
 from fsspec_commit.names import (
     ROOT_PARTITION,
@@ -25,6 +26,7 @@ from fsspec_commit.records.entries import in_batches
 from fsspec_commit.records.job import TaskCommit
 
 _READ_AT_ONCE_MAX = 64
+_GROUPS_AT_ONCE_MAX = 4
 _FILES_AT_ONCE_MAX = 16_384
 
 
@@ -42,10 +44,28 @@ class ChosenManifests:
     are_checked: bool = False
 
     async def __aiter__(self) -> AsyncIterator[ManifestBytes]:
-        async with ending(self.groups()) as groups:
+        async with ending(self.loaded()) as groups:
             async for group in groups:
-                for manifest in await self.load_all(group):
+                for _, manifest in group:
                     yield manifest
+
+    async def loaded(self) -> AsyncIterator[list[tuple[TaskCommit, ManifestBytes]]]:
+        """Each message with its manifest, in order, in groups; the next few are read meanwhile.
+
+        Raises:
+            RecordError: A manifest is gone, or has other bytes.
+        """
+        groups = self.groups()
+        ahead = read_ahead(
+            groups,
+            self._load_all,
+            at_once_max=_GROUPS_AT_ONCE_MAX,
+            size_of=_files_of,
+            size_max=_FILES_AT_ONCE_MAX,
+        )
+        async with ending(groups), ending(ahead):
+            async for group in ahead:
+                yield group
 
     async def groups(self) -> AsyncIterator[list[TaskCommit]]:
         """The messages in order, in groups whose manifests are read concurrently."""
@@ -63,13 +83,12 @@ class ChosenManifests:
         if group:
             yield group
 
-    async def load_all(self, group: Sequence[TaskCommit]) -> list[ManifestBytes]:
-        """Read the manifests of *group* concurrently.
-
-        Raises:
-            RecordError: One is gone, or has other bytes.
-        """
-        return await all_of(group, self.load, in_flight_max=self.job.store.in_flight_max)
+    async def _load_all(
+        self, group: Sequence[TaskCommit]
+    ) -> list[tuple[TaskCommit, ManifestBytes]]:
+        in_flight_max = self.job.store.in_flight_max
+        manifests = await all_of(group, self.load, in_flight_max=in_flight_max)
+        return list(zip(group, manifests, strict=True))
 
     async def load(self, message: TaskCommit) -> ManifestBytes:
         """Read one manifest, exactly as its message names it, unless it is kept.
@@ -183,9 +202,9 @@ async def check_new_files(job: BoundJob, manifests: ChosenManifests) -> NewFiles
             replaced, or the job has no file at all.
     """
     new = NewFiles(manifests)
-    async with ending(manifests.groups()) as groups:
+    async with ending(manifests.loaded()) as groups:
         async for group in groups:
-            for message, manifest in zip(group, await manifests.load_all(group), strict=True):
+            for message, manifest in group:
                 new.add(message, manifest, job.committer.read(manifest))
                 manifests.kept.keep(message, manifest.data)
     new.manifests = replace(manifests, are_checked=True)
@@ -199,6 +218,10 @@ async def check_new_files(job: BoundJob, manifests: ChosenManifests) -> NewFiles
         stray = next(name for name in new.names if "/" not in name)
         raise outside_partition(job.record.destination, stray)
     return new
+
+
+def _files_of(group: Sequence[TaskCommit]) -> int:
+    return sum(message.file_count for message in group)
 
 
 def another_name(name: str) -> str:

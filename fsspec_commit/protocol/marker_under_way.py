@@ -8,7 +8,7 @@ import asyncio
 from types import TracebackType
 from typing import Self
 
-from fsspec_commit.effects.parallel import stop
+from fsspec_commit.effects.parallel import heard, stop
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.manifests import NewFiles
 from fsspec_commit.protocol.success import prepare_success
@@ -54,7 +54,7 @@ class MarkerUnderWay:
             return
         preparing = prepare_success(self._job, claim, self._new, None)
         self._preparing = asyncio.ensure_future(preparing)
-        self._preparing.add_done_callback(_heard)
+        self._preparing.add_done_callback(heard)
 
     async def prepared(self, claim: Claim, stale: FileIdentity | None) -> FileIdentity | None:
         """The marker of *claim*, which is the caller's from now on; ``None`` if it has none.
@@ -85,9 +85,3 @@ class MarkerUnderWay:
         marker = preparing.result()
         if marker is not None:
             await self._job.committer.withdraw_success(self._job.layout, marker)
-
-
-def _heard(preparing: asyncio.Future[FileIdentity | None]) -> None:
-    """Keep the loop from complaining of an error that nobody waits for any more."""
-    if not preparing.cancelled():
-        preparing.exception()

@@ -1,0 +1,143 @@
+"""read_ahead: in order, while the next are read; bounded, and nothing is left under way."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from fsspec_commit.effects.read_ahead import read_ahead
+from tests.unit.effects.virtual_time import run
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+
+
+class Shelf:
+    """Books of so many pages; to read one takes a second, of which none is lost to another.
+
+    Attributes:
+        now: What is read now.
+        most: How many pages were read, or waited for the reader, at once.
+        begun: What has begun to be read.
+        failing: Which cannot be read.
+    """
+
+    def __init__(self, books: Sequence[int], *, failing: int | None = None) -> None:
+        self.now: list[int] = []
+        self.most = 0
+        self.begun: list[int] = []
+        self.failing = failing
+        self._books = books
+        self._held = 0
+
+    def read_all(self, *, at_once_max: int = 3, size_max: int = 100) -> AsyncGenerator[int, None]:
+        ahead = read_ahead(
+            self._each(),
+            self._read,
+            at_once_max=at_once_max,
+            size_of=lambda pages: pages,
+            size_max=size_max,
+        )
+        return cast("AsyncGenerator[int, None]", ahead)
+
+    async def give_back(self, pages: int) -> None:
+        """The reader has done with it, after a second."""
+        await asyncio.sleep(1)
+        self._held -= pages
+
+    async def _each(self) -> AsyncIterator[int]:
+        for pages in self._books:
+            yield pages
+
+    async def _read(self, pages: int) -> int:
+        self.begun.append(pages)
+        self.now.append(pages)
+        self._held += pages
+        self.most = max(self.most, self._held)
+        try:
+            await asyncio.sleep(1)
+            if pages == self.failing:
+                raise ValueError(pages)
+        finally:
+            self.now.remove(pages)
+        return pages
+
+
+async def read(shelf: Shelf, *, at_once_max: int = 3, size_max: int = 100) -> list[int]:
+    found = []
+    async with aclosing(shelf.read_all(at_once_max=at_once_max, size_max=size_max)) as books:
+        async for pages in books:
+            found.append(pages)
+            await shelf.give_back(pages)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("books", "seconds"), [([], 0), ([5], 2), ([5, 6], 3), ([5, 6, 7, 8, 9, 10], 7)]
+)
+def test_the_next_are_read_while_one_is_used(books: list[int], seconds: int) -> None:
+    assert run(read(Shelf(books))) == (books, seconds)
+
+
+def test_one_at_a_time_is_read_when_the_one_before_is_done_with() -> None:
+    assert run(read(Shelf([5, 6, 7]), at_once_max=1)) == ([5, 6, 7], 6)
+
+
+@pytest.mark.parametrize(("at_once_max", "most"), [(1, 5), (2, 10), (3, 15), (9, 20)])
+def test_what_is_held_at_once_is_bounded(at_once_max: int, most: int) -> None:
+    """With the one that the caller has; and however many there may be, by their size."""
+    shelf = Shelf([5] * 8)
+    assert run(read(shelf, at_once_max=at_once_max, size_max=20))[0] == [5] * 8
+    assert shelf.most == most
+
+
+def test_one_that_is_larger_is_there_by_itself() -> None:
+    shelf = Shelf([1, 50, 1, 50, 50])
+    assert run(read(shelf, size_max=20))[0] == [1, 50, 1, 50, 50]
+    assert shelf.most == 50
+
+
+def test_an_error_is_raised_in_its_place_and_ends_the_rest() -> None:
+    shelf, found = Shelf([1, 2, 3, 4, 5, 6], failing=2), list[int]()
+
+    async def main() -> None:
+        books = shelf.read_all()
+        found.append(await anext(books))
+        await asyncio.sleep(5)  # The next has failed long before it is asked for.
+        with pytest.raises(ValueError, match="2"):
+            await anext(books)
+        assert shelf.now == []
+        await asyncio.sleep(5)
+
+    run(main())
+    assert (found, shelf.begun) == ([1], [1, 2, 3])
+
+
+@pytest.mark.parametrize("failing", [None, 2])
+def test_who_stops_leaves_nothing_under_way(failing: int | None) -> None:
+    """Also where what comes next has failed, of which nobody will hear."""
+    shelf = Shelf([1, 2, 3, 4, 5, 6], failing=failing)
+    complaints: list[object] = []
+
+    async def main() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, told: complaints.append(told))
+        async with aclosing(shelf.read_all()) as books:
+            assert await anext(books) == 1
+            await asyncio.sleep(0.5)
+            assert shelf.now == []  # Three at once, and all of them began together.
+        async with aclosing(shelf.read_all()) as books:
+            reading = asyncio.create_task(anext(books))
+            await asyncio.sleep(0.5)
+            assert shelf.now == [1, 2, 3]
+            reading.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await reading
+        assert shelf.now == []
+        await asyncio.sleep(5)
+
+    run(main())
+    assert complaints == []
+    assert shelf.begun == [1, 2, 3, 1, 2, 3]
