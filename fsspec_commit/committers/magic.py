@@ -23,6 +23,7 @@ from fsspec_commit.committers.adopted import AdoptedFile, not_adopted
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.confirmed.uploads import ConfirmedUploads
+from fsspec_commit.effects.ending import ending
 from fsspec_commit.effects.parallel import Progress, both, for_each
 from fsspec_commit.effects.part_writer import PartWriter
 from fsspec_commit.effects.stored_records import establish, inactive
@@ -370,9 +371,10 @@ async def _check_active(store: ConfirmedStore, layout: JobLayout, stage: Stage) 
 async def _pending_files(
     manifests: AsyncIterable[ManifestBytes],
 ) -> AsyncIterator[Sequence[PendingFile]]:
-    async for manifest in manifests:
-        for batch in in_batches(_decoded(manifest).files):
-            yield batch
+    async with ending(aiter(manifests)) as each:
+        async for manifest in each:
+            for batch in in_batches(_decoded(manifest).files):
+                yield batch
 
 
 def _decoded(manifest: ManifestBytes) -> PendingSet:

@@ -14,6 +14,7 @@ from fsspec_commit.committers import (
 )
 from fsspec_commit.effects.confirmed.files import Carried, ConfirmedFiles
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
+from fsspec_commit.effects.ending import ending
 from fsspec_commit.effects.parallel import Progress, for_each
 from fsspec_commit.errors import CommitStateUnknownError
 from fsspec_commit.ids import NONCE, Nonce
@@ -223,13 +224,15 @@ class RenamingCommitter:
         self, manifests: AsyncIterable[ManifestBytes], layout: DestinationLayout, together: int
     ) -> AsyncIterator[list[list[Sealed]]]:
         """The files of every manifest, in batches of at most *together*."""
-        async for manifest in manifests:
-            decoded = self._decoded(manifest)
-            nonces = repeat(None if decoded.adopted else decoded.nonce)
-            for batch in in_batches(decoded.files):
-                targets = layout.finals(file.target for file in batch)
-                files = list(map(Sealed, decoded.sources(batch), targets, batch, nonces))
-                yield [files[start : start + together] for start in range(0, len(files), together)]
+        async with ending(aiter(manifests)) as each:
+            async for manifest in each:
+                decoded = self._decoded(manifest)
+                nonces = repeat(None if decoded.adopted else decoded.nonce)
+                for batch in in_batches(decoded.files):
+                    targets = layout.finals(file.target for file in batch)
+                    files = list(map(Sealed, decoded.sources(batch), targets, batch, nonces))
+                    starts = range(0, len(files), together)
+                    yield [files[start : start + together] for start in starts]
 
 
 def _prepared_as(marker: FileIdentity, claim_nonce: str) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from collections.abc import (
 from operator import length_hint
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from fsspec_commit.effects.ending import close
 from fsspec_commit.effects.pacing import is_one_of_many
 from fsspec_commit.errors import CommitError
 
@@ -37,7 +38,7 @@ async def for_each(
 
     Items that come in batches are fetched as they are needed: memory holds a batch or two, never
     all of them. After the first error nothing new starts, what is in flight is awaited, and that
-    error is raised: no call is left running behind it.
+    error is raised: no call is left running behind it, also not for what would be fetched next.
     """
     feed = _Feed(items)
     if feed.has_one_at_most:
@@ -55,8 +56,11 @@ async def for_each(
             worker.cancel()
         raise
     finally:
-        if feed.failed is not None:
-            await asyncio.gather(*crew.workers, return_exceptions=True)
+        try:
+            if feed.failed is not None:
+                await _ended(crew.workers)
+        finally:
+            await feed.close()
     if feed.failed is not None:
         raise feed.failed
     return feed.done
@@ -127,6 +131,20 @@ async def stop(*calls: asyncio.Future[Any]) -> None:
             await asyncio.wait(running)
         except asyncio.CancelledError as error:
             cancelled = error
+    if cancelled is not None:
+        raise cancelled
+
+
+async def _ended(calls: Iterable[asyncio.Future[Any]]) -> None:
+    """Return when all *calls* have ended; whoever is cancelled meanwhile cancels them once more."""
+    cancelled: asyncio.CancelledError | None = None
+    while running := [call for call in calls if not call.done()]:
+        try:
+            await asyncio.wait(running)
+        except asyncio.CancelledError as error:
+            cancelled = error
+            for call in running:
+                call.cancel()
     if cancelled is not None:
         raise cancelled
 
@@ -250,6 +268,11 @@ class _Feed(Generic[T]):
                     self.fail(error)
                     raise
             return item if self.failed is None else None
+
+    async def close(self) -> None:
+        """Fetch nothing more: close what the batches come from."""
+        if self._batches is not None:
+            await close(self._batches)
 
     async def _fetch(self) -> bool:
         """Fetch batches until one holds something; False at the end."""

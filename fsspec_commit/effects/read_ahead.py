@@ -16,21 +16,22 @@ async def read_ahead(
     read: Callable[[T], Coroutine[Any, Any, R]],
     *,
     at_once_max: int,
-    size_of: Callable[[T], int],
+    size_of: Callable[[R], int],
     size_max: int,
 ) -> AsyncIterator[R]:
     """What *read* returns for each of *items*, in their order.
 
     The caller who does something with a result does not wait for a round trip before the next. An
-    error is raised in the place of its result. After it, and when the caller stops and closes this
-    generator, nothing is read any more.
+    error of *read* is raised in the place of its result. After an error, and when the caller stops
+    and closes this generator, nothing is read any more.
 
     Args:
-        items: None of them is ``None``; each is asked for when there is room to read it.
+        items: None of them is ``None``; one more is asked for than there is room to read.
         read: Reads one; it may be cancelled.
         at_once_max: How many there are at once: read, waiting for the caller, and with him.
-        size_of: How much memory one takes, in any unit.
-        size_max: How much these take together; one that is larger is there by itself.
+        size_of: How much memory a result takes, in any unit.
+        size_max: How much these take together, if none is larger than the largest before; where
+            two are too large, the next is read when the caller has done with the one before.
     """
     first = await anext(items, None)
     following = None if first is None else await anext(items, None)
@@ -39,29 +40,26 @@ async def read_ahead(
     if following is None:  # It has nothing to go on beside.
         yield await read(first)
         return
-    begun = deque[tuple[asyncio.Task[R], int]]()
-    total = 0
-
-    def begin(item: T) -> None:
-        nonlocal total
-        reading = asyncio.create_task(read(item))
-        reading.add_done_callback(heard)
-        begun.append((reading, size_of(item)))
-        total += size_of(item)
-
-    begin(first)
+    begun, largest = deque([_begin(read(first))]), 0
     try:
         while begun or following is not None:
-            while following is not None and (
-                not begun or (len(begun) < at_once_max and total + size_of(following) <= size_max)
-            ):
-                begin(following)
+            if not begun and following is not None:
+                begun.append(_begin(read(following)))
                 following = await anext(items, None)
-            reading, size = begun[0]
-            result = await reading
+            result = await begun[0]
             begun.popleft()
+            largest = max(largest, size_of(result))
+            most = min(at_once_max, size_max // max(largest, 1))
+            while following is not None and 1 + len(begun) < most:
+                begun.append(_begin(read(following)))
+                following = await anext(items, None)
             yield result
-            total -= size
-            del reading, result
+            del result
     finally:
-        await stop(*(reading for reading, _ in begun))
+        await stop(*begun)
+
+
+def _begin(reading: Coroutine[Any, Any, R]) -> asyncio.Task[R]:
+    task = asyncio.create_task(reading)
+    task.add_done_callback(heard)
+    return task

@@ -16,18 +16,13 @@ from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
+from fsspec_commit.effects.ending import ending
 from fsspec_commit.effects.merging import merged
 from fsspec_commit.effects.parallel import all_of
 from fsspec_commit.layout import StorePath
 from fsspec_commit.names import AREA
 from fsspec_commit.protocol.bound_job import BoundJob
-from fsspec_commit.protocol.listing import (
-    Found,
-    data_files,
-    ending,
-    files_below,
-    refuse_areas_in,
-)
+from fsspec_commit.protocol.listing import Found, data_files, files_below, refuse_areas_in
 from fsspec_commit.store import Entry
 
 LONG = 2_048

@@ -13,10 +13,10 @@ from itertools import islice
 import msgspec
 
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
+from fsspec_commit.effects.ending import ending
 from fsspec_commit.errors import RecordError
 from fsspec_commit.layout import JobLayout, StorePath
 from fsspec_commit.protocol.bound_job import BoundJob
-from fsspec_commit.protocol.listing import ending
 from fsspec_commit.protocol.streamed_list import Listed, ListWriter, read_list
 from fsspec_commit.records.job import ChosenList, Decision, TaskCommit
 

@@ -3,6 +3,7 @@
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.confirmed.reads import refusals_as_damage
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
+from fsspec_commit.effects.ending import ending
 from fsspec_commit.effects.retirement import Retirement
 from fsspec_commit.effects.stored_records import establish, recall
 from fsspec_commit.errors import (
@@ -18,7 +19,6 @@ from fsspec_commit.protocol.bound_job import Check
 from fsspec_commit.protocol.chosen import named_manifests, read_chosen
 from fsspec_commit.protocol.job_records import read_record, recall_listed
 from fsspec_commit.protocol.job_state import JobState, read_state, unusable_among
-from fsspec_commit.protocol.listing import ending
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import ChosenList, Decision
 

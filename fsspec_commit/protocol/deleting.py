@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 
 from fsspec_commit.effects import deletion
+from fsspec_commit.effects.ending import ending
 from fsspec_commit.effects.parallel import for_each
 from fsspec_commit.effects.removal import Removed
 from fsspec_commit.errors import PartialCommitError
@@ -12,7 +13,6 @@ from fsspec_commit.names import existing_name
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.elsewhere import Elsewhere
 from fsspec_commit.protocol.job_records import read_record
-from fsspec_commit.protocol.listing import ending
 from fsspec_commit.protocol.replaced import ReplacedFiles, lines_of
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Published, ReplacedFile

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from fsspec_commit.effects.ending import ending
 from fsspec_commit.names import Target
 from fsspec_commit.protocol.chosen import ChosenTasks
-from fsspec_commit.protocol.listing import ending
 from fsspec_commit.protocol.manifests import ChosenManifests
 from fsspec_commit.protocol.publisher import Spread
 from fsspec_commit.protocol.replaced import ReplacedFiles

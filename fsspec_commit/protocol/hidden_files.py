@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
+from fsspec_commit.effects.ending import ending
 from fsspec_commit.layout import JobLayout
 from fsspec_commit.names import job_named_in
 from fsspec_commit.protocol.bound_job import Bind, BoundJob
@@ -11,7 +12,6 @@ from fsspec_commit.protocol.chosen import chosen_by
 from fsspec_commit.protocol.file_names import NameIndex
 from fsspec_commit.protocol.folded_names import spelling_on
 from fsspec_commit.protocol.job_records import over, read_record
-from fsspec_commit.protocol.listing import ending
 from fsspec_commit.protocol.manifests import ChosenManifests
 from fsspec_commit.protocol.replaced import ReplacedFiles
 from fsspec_commit.records import Standing

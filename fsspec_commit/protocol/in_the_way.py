@@ -9,6 +9,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from fsspec_commit.effects.ending import ending
 from fsspec_commit.effects.parallel import all_of, for_each
 from fsspec_commit.errors import DestinationExistsError, RequestError
 from fsspec_commit.names import (
@@ -22,7 +23,6 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.directory_names import DirectoryNames, to_look_up
 from fsspec_commit.protocol.file_names import SomeOf
 from fsspec_commit.protocol.folded_names import spelled_twice
-from fsspec_commit.protocol.listing import ending
 from fsspec_commit.protocol.manifests import NewFiles, another_name
 from fsspec_commit.store import Directory
 

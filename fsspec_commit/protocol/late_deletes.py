@@ -29,13 +29,13 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
 from fsspec_commit.effects import deletion
+from fsspec_commit.effects.ending import ending
 from fsspec_commit.effects.parallel import all_of, for_each
 from fsspec_commit.errors import UnsafeStoreError
 from fsspec_commit.layout import DestinationLayout, StorePath
 from fsspec_commit.names import Target
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.claim import HeldClaim
-from fsspec_commit.protocol.listing import ending
 from fsspec_commit.protocol.manifests import NewFiles, another_name
 from fsspec_commit.protocol.marks import areas_gone
 from fsspec_commit.protocol.replaced import ReplacedFiles

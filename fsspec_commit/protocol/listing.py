@@ -5,10 +5,10 @@ one, a job in there may be over when its area is listed, and may have left no ep
 looked for. So whoever is about to delete what he has listed looks once more.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable
-from contextlib import asynccontextmanager
-from typing import TypeAlias, TypeVar
+from collections.abc import AsyncIterator, Iterable
+from typing import TypeAlias
 
+from fsspec_commit.effects.ending import ending
 from fsspec_commit.effects.parallel import for_each
 from fsspec_commit.errors import RequestError
 from fsspec_commit.layout import StorePath
@@ -17,18 +17,7 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.directory_names import DirectoryNames
 from fsspec_commit.store import Entry
 
-T = TypeVar("T")
 Found: TypeAlias = tuple[str, Entry]
-
-
-@asynccontextmanager
-async def ending(listing: AsyncIterator[T]) -> AsyncIterator[AsyncIterator[T]]:
-    """Close *listing* at the end of the block, and not when it is garbage-collected."""
-    try:
-        yield listing
-    finally:
-        if isinstance(listing, AsyncGenerator):
-            await listing.aclose()
 
 
 async def first_visible(job: BoundJob) -> str | None:

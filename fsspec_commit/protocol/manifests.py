@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from fsspec_commit.committers import AttemptFiles, ManifestBytes
+from fsspec_commit.effects.ending import ending
 from fsspec_commit.effects.parallel import all_of
 from fsspec_commit.effects.read_ahead import read_ahead
 from fsspec_commit.errors import RecordError, RequestError
@@ -21,13 +22,13 @@ from fsspec_commit.protocol.chosen import ChosenTasks
 from fsspec_commit.protocol.directory_names import DirectoryNames
 from fsspec_commit.protocol.file_names import FileNames, NameIndex, repeated_names
 from fsspec_commit.protocol.kept_manifests import KeptManifests
-from fsspec_commit.protocol.listing import ending
 from fsspec_commit.records.entries import in_batches
 from fsspec_commit.records.job import TaskCommit
 
 _READ_AT_ONCE_MAX = 64
-_GROUPS_AT_ONCE_MAX = 4
 _FILES_AT_ONCE_MAX = 16_384
+_GROUPS_AT_ONCE_MAX = 4
+_AHEAD_BYTES_MAX = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class ChosenManifests:
             async for group in groups:
                 for _, manifest in group:
                     yield manifest
+                del group  # The next one is not read beside it, if both are large.
 
     async def loaded(self) -> AsyncIterator[list[tuple[TaskCommit, ManifestBytes]]]:
         """Each message with its manifest, in order, in groups; the next few are read meanwhile.
@@ -60,12 +62,13 @@ class ChosenManifests:
             groups,
             self._load_all,
             at_once_max=_GROUPS_AT_ONCE_MAX,
-            size_of=_files_of,
-            size_max=_FILES_AT_ONCE_MAX,
+            size_of=_bytes_of,
+            size_max=_AHEAD_BYTES_MAX,
         )
         async with ending(groups), ending(ahead):
             async for group in ahead:
                 yield group
+                del group
 
     async def groups(self) -> AsyncIterator[list[TaskCommit]]:
         """The messages in order, in groups whose manifests are read concurrently."""
@@ -207,6 +210,7 @@ async def check_new_files(job: BoundJob, manifests: ChosenManifests) -> NewFiles
             for message, manifest in group:
                 new.add(message, manifest, job.committer.read(manifest))
                 manifests.kept.keep(message, manifest.data)
+            del group
     new.manifests = replace(manifests, are_checked=True)
     repeated = new.reusable.freeze()
     if repeated:
@@ -220,8 +224,8 @@ async def check_new_files(job: BoundJob, manifests: ChosenManifests) -> NewFiles
     return new
 
 
-def _files_of(group: Sequence[TaskCommit]) -> int:
-    return sum(message.file_count for message in group)
+def _bytes_of(group: Sequence[tuple[TaskCommit, ManifestBytes]]) -> int:
+    return sum(len(manifest.data) for _, manifest in group)
 
 
 def another_name(name: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Container, Iterable, Iterator, Mappin
 from dataclasses import dataclass
 from itertools import chain, islice
 
+from fsspec_commit.effects.ending import ending
 from fsspec_commit.effects.merging import merged
 from fsspec_commit.effects.parallel import all_of
 from fsspec_commit.errors import RequestError
@@ -25,7 +26,7 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.branches import listings_at_once, old_files
 from fsspec_commit.protocol.directory_names import DirectoryNames, to_look_up
 from fsspec_commit.protocol.file_names import FileNames, NameIndex, SomeOf, names_alike
-from fsspec_commit.protocol.listing import Found, ending, nested_destination
+from fsspec_commit.protocol.listing import Found, nested_destination
 from fsspec_commit.protocol.partition_spots import (
     Level,
     Spot,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from fsspec_commit.effects.ending import ending
 from fsspec_commit.errors import (
     DestinationExistsError,
     RecordError,
@@ -33,10 +34,7 @@ from fsspec_commit.protocol.in_the_way import (
     refuse_taken_names,
     refuse_what_listings_hide,
 )
-from fsspec_commit.protocol.listing import (
-    ending,
-    refuse_nested,
-)
+from fsspec_commit.protocol.listing import refuse_nested
 from fsspec_commit.protocol.manifests import NewFiles
 from fsspec_commit.protocol.old_partitions import FilesOutside, old_files_of_partitions
 from fsspec_commit.protocol.streamed_list import (

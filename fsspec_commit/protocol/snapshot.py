@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from fsspec_commit.effects.confirmed.reads import refusals_as_damage
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
+from fsspec_commit.effects.ending import ending
 from fsspec_commit.effects.parallel import all_of
 from fsspec_commit.errors import (
     JobNotActiveError,
@@ -44,7 +45,6 @@ from fsspec_commit.protocol.job_records import (
     standing_published,
 )
 from fsspec_commit.protocol.job_state import JobState, jobs_among, unusable_among
-from fsspec_commit.protocol.listing import ending
 from fsspec_commit.protocol.marks import epochs_among
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Decision, Published

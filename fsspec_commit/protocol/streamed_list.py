@@ -10,11 +10,11 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, TypeVar
 
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
+from fsspec_commit.effects.ending import ending
 from fsspec_commit.effects.stored_records import inactive
 from fsspec_commit.errors import RecordError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.protocol.bound_job import BoundJob
-from fsspec_commit.protocol.listing import ending
 from fsspec_commit.records import decode_strictly
 from fsspec_commit.records.slices import ListRange
 

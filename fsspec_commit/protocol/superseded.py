@@ -3,6 +3,7 @@
 from collections.abc import Collection
 
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
+from fsspec_commit.effects.ending import ending
 from fsspec_commit.effects.stored_records import recall
 from fsspec_commit.errors import (
     CommitError,
@@ -20,7 +21,6 @@ from fsspec_commit.protocol.chosen import named_manifests
 from fsspec_commit.protocol.decision import settled_as
 from fsspec_commit.protocol.file_names import FileNames, NameIndex
 from fsspec_commit.protocol.job_records import read_record, standing_decision
-from fsspec_commit.protocol.listing import ending
 from fsspec_commit.protocol.marks import epochs_among
 from fsspec_commit.records.job import Decision
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
+from fsspec_commit.effects.ending import ending
 from fsspec_commit.errors import RecordError
 from fsspec_commit.layout import DestinationLayout
 from fsspec_commit.names import is_visible
 from fsspec_commit.protocol.chosen import chosen_by
 from fsspec_commit.protocol.folded_names import spelling_on
 from fsspec_commit.protocol.hidden_files import bound_to_read, names_in_place
-from fsspec_commit.protocol.listing import ending
 from fsspec_commit.protocol.manifests import ChosenManifests
 from fsspec_commit.protocol.snapshot import Look, Phase, Reader, SeenJob, steadily
 from fsspec_commit.records import RECORD_BYTES_MAX, decode_strictly

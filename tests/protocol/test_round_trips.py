@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fsspec_commit.names import target
-from fsspec_commit.protocol import kept_manifests, manifests
 from fsspec_commit.protocol.attempt import commit_attempt
 from tests.protocol.in_virtual_time import wrote
 from tests.protocol.trips import Trips
@@ -94,35 +93,6 @@ def test_other_jobs_take_few_more(monkeypatch: pytest.MonkeyPatch, family: str, 
             trips.run(taken(trips, "append", others))[-1] - ROUND_TRIPS[family, "append"][-1]
         )
     assert more == [0, 1, 1, last]
-
-
-TASKS = 40
-
-
-@pytest.mark.parametrize(("family", "more"), [("s3", 7), ("gcs", 7), ("gen2", 4), ("hdfs", 4)])
-def test_manifests_are_read_while_others_are_checked_and_published(
-    monkeypatch: pytest.MonkeyPatch, family: str, more: int
-) -> None:
-    """Ten groups are read twice, four at once: first all, and then beside the files.
-
-    One after the other would take 14 round trips more. What else takes more is to end a large job.
-    """
-    monkeypatch.setattr(manifests, "_READ_AT_ONCE_MAX", TASKS // 10)
-    monkeypatch.setattr(kept_manifests, "_BYTES_MAX", 0)
-
-    async def committed(tasks: int) -> int:
-        driver = await trips.begun()
-        messages = [await wrote(driver, f"{task}.txt", task=task) for task in range(tasks)]
-        begin = trips.taken
-        await driver.commit(messages, wait_s=0)
-        return trips.taken - begin
-
-    took = []
-    for tasks in (1, TASKS):
-        trips = Trips(monkeypatch, family)
-        took.append(trips.run(committed(tasks)))
-    few, many = took
-    assert many - few == more
 
 
 def rows() -> Iterator[str]:

@@ -323,3 +323,32 @@ def test_cancelling_awaits_the_slowest() -> None:
         assert ended == [1, 2, 3]
 
     run(main())
+
+
+@pytest.mark.parametrize("ends", ["failed", "cancelled", "cancelled twice"])
+@pytest.mark.parametrize("most", [1, 2, 9])
+def test_what_the_batches_come_from_is_closed(ends: str, most: int) -> None:
+    """Where all are at work nobody waits for the next batch, which may be on its way."""
+    work = Work(failing={1: ValueError("no")} if ends == "failed" else None)
+    closed: list[int] = []
+
+    async def batches() -> AsyncIterator[list[int]]:
+        try:
+            for first in (0, 4, 8):
+                yield list(range(first, first + 4))
+        finally:
+            closed.append(work.running)
+
+    async def main() -> None:
+        working = asyncio.create_task(for_each(batches(), work, in_flight_max=most))
+        await asyncio.sleep(0.2)
+        if "cancelled" in ends:
+            working.cancel()
+        if ends == "cancelled twice":
+            await asyncio.sleep(0)
+            working.cancel()
+        await asyncio.wait([working])
+        assert closed == [0], "after all else"
+        assert working.cancelled() == ("cancelled" in ends)
+
+    run(main())
