@@ -134,13 +134,13 @@ def _publisher(processes: int) -> Iterator[fc.Publisher | None]:
     )
     try:
         yield executor
+        # An end of Python beside the end of the pool would write to a pipe that is closed.
+        executor.shutdown(cancel_futures=True)
     except BaseException:
         for child in active_children():  # Whatever they are at, whoever resumes the job does.
             child.terminate()
-        raise
-    finally:
-        # An end of Python beside the end of the pool would write to a pipe that is closed.
         executor.shutdown(cancel_futures=True)
+        raise
 
 
 def _finished_before(run: Run, job_id: str) -> None:
