@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import Executor
+import time
+from concurrent.futures import Executor, ProcessPoolExecutor
 from multiprocessing import active_children
 from typing import TYPE_CHECKING
+
+import pytest
 
 from fsspec_commit.cli import settle
 from tests.integration.cli.command import Ran, command, files_of
@@ -53,6 +56,25 @@ def test_the_processes_of_a_resume_have_ended_when_its_work_has() -> None:
     with settle._publisher(2) as publisher:
         assert isinstance(publisher, Executor)
         assert publisher.submit(os.getpid).result() != os.getpid()
+    assert active_children() == []
+
+
+def test_who_interrupts_the_wait_for_them_ends_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = ProcessPoolExecutor.shutdown
+
+    def interrupted(*_: object, **__: object) -> None:
+        monkeypatch.setattr(ProcessPoolExecutor, "shutdown", real)
+        raise KeyboardInterrupt
+
+    def ends() -> None:
+        with settle._publisher(2) as publisher:
+            assert isinstance(publisher, Executor)
+            assert publisher.submit(os.getpid).result() != os.getpid()
+            publisher.submit(time.sleep, 300)
+            monkeypatch.setattr(ProcessPoolExecutor, "shutdown", interrupted)
+
+    with pytest.raises(KeyboardInterrupt):
+        ends()
     assert active_children() == []
 
 
