@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any, TypeVar
 
-from fsspec_commit.effects.parallel import heard, stop
+from fsspec_commit.effects.parallel import stop
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -40,26 +40,20 @@ async def read_ahead(
     if following is None:  # It has nothing to go on beside.
         yield await read(first)
         return
-    begun, largest = deque([_begin(read(first))]), 0
+    begun, largest = deque([asyncio.create_task(read(first))]), 0
     try:
         while begun or following is not None:
             if not begun and following is not None:
-                begun.append(_begin(read(following)))
+                begun.append(asyncio.create_task(read(following)))
                 following = await anext(items, None)
             result = await begun[0]
             begun.popleft()
             largest = max(largest, size_of(result))
             most = min(at_once_max, size_max // max(largest, 1))
             while following is not None and 1 + len(begun) < most:
-                begun.append(_begin(read(following)))
+                begun.append(asyncio.create_task(read(following)))
                 following = await anext(items, None)
             yield result
             del result
     finally:
-        await stop(*begun)
-
-
-def _begin(reading: Coroutine[Any, Any, R]) -> asyncio.Task[R]:
-    task = asyncio.create_task(reading)
-    task.add_done_callback(heard)
-    return task
+        await stop(*begun)  # With that nobody complains of an error that one has met, either.

@@ -27,10 +27,11 @@ NO_DIFFERENCE = {
     "protocol/chosen.py:ChosenTasks.inline: self.listed is not None or self.held is None -> "
     "self.listed is not None": "one of the two is always there, and never both",
     "protocol/old_partitions.py:_Walk._files_among: 1 -> 2": "how many are listed after a long one",
-    "protocol/manifests.py:ChosenManifests.groups: len(group) == _READ_AT_ONCE_MAX or "
-    "more > _FILES_AT_ONCE_MAX -> len(group) == _READ_AT_ONCE_MAX and more > _FILES_AT_ONCE_MAX": (
-        "how many manifests are held at once: memory, which tests of large jobs watch"
+    "effects/read_ahead.py:read_ahead: not begun and following is not None -> not begun": (
+        "one of the two is there: it says so to those who check types"
     ),
+    "effects/read_ahead.py:read_ahead: 0 -> 1": "no result is smaller",
+    "effects/read_ahead.py:read_ahead: 1 -> 2": "no result is as small as that",
     "protocol/manifests.py:check_new_files: new.manifests = replace(manifests, are_checked=True) "
     "-> nothing": "manifests are checked once more whenever they are read",
     "effects/removal.py:TrashRemoval.remove: return Removed.GONE -> return None": (
@@ -64,13 +65,6 @@ NO_DIFFERENCE = {
     ),
     "protocol/check.py:left_out: len(messages) > _LOOKED_FOR_MAX -> len(messages) >= "
     "_LOOKED_FOR_MAX": ("one message of ten thousand, of a limit that nobody is told"),
-    "protocol/manifests.py:ChosenManifests.groups: len(group) == _READ_AT_ONCE_MAX or more > "
-    "_FILES_AT_ONCE_MAX -> more > _FILES_AT_ONCE_MAX": (
-        "how many manifests are held at once: memory, which tests of large jobs watch"
-    ),
-    "protocol/manifests.py:ChosenManifests.groups: group and (len(group) == _READ_AT_ONCE_MAX"
-    " or more > _FILES_AT_ONCE_MAX) -> group or (len(group) == _READ_AT_ONCE_MAX or more > "
-    "_FILES_AT_ONCE_MAX)": ("manifests are read one by one: it takes longer"),
     "protocol/manifests.py:ChosenManifests.groups: group and (len(group) == _READ_AT_ONCE_MAX"
     " or more > _FILES_AT_ONCE_MAX) -> len(group) == _READ_AT_ONCE_MAX or more > "
     "_FILES_AT_ONCE_MAX": ("a group may be empty: nothing is read for it"),
@@ -134,9 +128,6 @@ NO_DIFFERENCE = {
     "effects/removal.py:ConditionalRemoval.may_take: self._drops_uploads and name == SUCCESS and "
     "(not in_place) -> self._drops_uploads and name == SUCCESS": (
         "no file of a job has the name of the marker: it is never replaced in place"
-    ),
-    "committers/renaming.py:RenamingCommitter.publish: return done -> return None": (
-        "nobody asks for the number: it is counted by what is told while files are published"
     ),
     "effects/leftover_uploads.py:LeftoverUploads._recorded_by_all: isinstance(child, Entry) and "
     "layout.is_upload_record(child.path) -> isinstance(child, Entry) or "

@@ -325,6 +325,39 @@ def test_cancelling_awaits_the_slowest() -> None:
     run(main())
 
 
+@pytest.mark.parametrize("first", ["cancelled", "failed"])
+def test_who_is_cancelled_while_all_is_ended_waits_for_no_more_than_that(first: str) -> None:
+    """What takes its time to end is cancelled itself, and awaited; so a second Ctrl-C is heard."""
+    ended: list[int] = []
+
+    async def slow_to_end(item: int) -> None:
+        try:
+            if item == 1 and first == "failed":
+                raise ValueError(item)
+            await asyncio.sleep(1 if first == "failed" else 100)
+            await asyncio.sleep(100)
+        except asyncio.CancelledError:
+            if first == "cancelled":
+                await asyncio.sleep(100)
+            raise
+        finally:
+            ended.append(item)
+
+    async def main() -> None:
+        running = asyncio.ensure_future(for_each(Work().batches([4]), slow_to_end, in_flight_max=3))
+        await asyncio.sleep(1)
+        if first == "cancelled":
+            running.cancel()
+        await asyncio.sleep(1)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert sorted(ended) == ([0, 1, 2] if first == "cancelled" else [0, 1])
+        assert asyncio.get_running_loop().time() == 2
+
+    run(main())
+
+
 @pytest.mark.parametrize("ends", ["failed", "cancelled", "cancelled twice"])
 @pytest.mark.parametrize("most", [1, 2, 9])
 def test_what_the_batches_come_from_is_closed(ends: str, most: int) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from contextlib import aclosing
 from typing import TYPE_CHECKING, cast
 
@@ -140,7 +142,34 @@ def test_who_stops_leaves_nothing_under_way(failing: int | None, later_s: float)
                 await reading
             assert shelf.now == []
         await asyncio.sleep(5)
+        gc.collect()
 
     run(main())
     assert complaints == []
     assert shelf.begun == [1, 2, 3, 1]
+
+
+def test_what_the_caller_has_done_with_is_held_no_longer() -> None:
+    """So two that are large are never there together."""
+
+    class Book:
+        pass
+
+    read_before: list[weakref.ref[Book]] = []
+
+    async def each() -> AsyncIterator[int]:
+        for number in range(4):
+            yield number
+
+    async def read_book(_: int) -> Book:
+        assert [one for one in read_before if one() is not None] == []
+        return Book()
+
+    async def main() -> None:
+        ahead = read_ahead(each(), read_book, at_once_max=1, size_of=lambda _: 1, size_max=1)
+        async for book in ahead:
+            read_before.append(weakref.ref(book))
+            del book
+
+    run(main())
+    assert len(read_before) == 4
