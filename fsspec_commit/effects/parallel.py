@@ -135,8 +135,11 @@ async def stop(*calls: asyncio.Future[Any]) -> None:
         raise cancelled
 
 
-async def _ended(calls: Iterable[asyncio.Future[Any]]) -> None:
-    """Return when all *calls* have ended; whoever is cancelled meanwhile cancels them once more."""
+async def _ended(calls: Sequence[asyncio.Future[Any]]) -> None:
+    """Return when all *calls* have ended, of whose errors the caller knows the first.
+
+    Whoever is cancelled meanwhile cancels them once more.
+    """
     cancelled: asyncio.CancelledError | None = None
     while running := [call for call in calls if not call.done()]:
         try:
@@ -145,6 +148,8 @@ async def _ended(calls: Iterable[asyncio.Future[Any]]) -> None:
             cancelled = error
             for call in running:
                 call.cancel()
+    for call in calls:
+        heard(call)
     if cancelled is not None:
         raise cancelled
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from typing import TYPE_CHECKING
 
 import pytest
@@ -364,6 +365,7 @@ def test_what_the_batches_come_from_is_closed(ends: str, most: int) -> None:
     """Where all are at work nobody waits for the next batch, which may be on its way."""
     work = Work(failing={1: ValueError("no")} if ends == "failed" else None)
     closed: list[int] = []
+    complaints: list[object] = []
 
     async def batches() -> AsyncIterator[list[int]]:
         try:
@@ -373,6 +375,7 @@ def test_what_the_batches_come_from_is_closed(ends: str, most: int) -> None:
             closed.append(work.running)
 
     async def main() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, told: complaints.append(told))
         working = asyncio.create_task(for_each(batches(), work, in_flight_max=most))
         await asyncio.sleep(0.2)
         if "cancelled" in ends:
@@ -383,5 +386,10 @@ def test_what_the_batches_come_from_is_closed(ends: str, most: int) -> None:
         await asyncio.wait([working])
         assert closed == [0], "after all else"
         assert working.cancelled() == ("cancelled" in ends)
+        assert working.cancelled() or isinstance(working.exception(), ValueError)
+        work.failing.clear()
+        del working  # Its error leads to the workers.
+        gc.collect()
+        assert complaints == []
 
     run(main())
