@@ -22,8 +22,8 @@ async def read_ahead(
     """What *read* returns for each of *items*, in their order.
 
     The caller who does something with a result does not wait for a round trip before the next. An
-    error of *read* is raised in the place of its result. After an error, and when the caller stops
-    and closes this generator, nothing is read any more.
+    error of *read* is raised in the place of its result, one of *items* when it comes. After it,
+    and when the caller stops and closes this generator, nothing is read any more.
 
     Args:
         items: None of them is ``None``; one more is asked for than there is room to read.
