@@ -91,17 +91,8 @@ async def both(one: Coroutine[Any, Any, T], other: Coroutine[Any, Any, R]) -> tu
             hidden by one that says that nothing has.
     """
     tasks = asyncio.ensure_future(one), asyncio.ensure_future(other)
-    cancelled: asyncio.CancelledError | None = None
-    while running := [task for task in tasks if not task.done()]:
-        try:
-            await asyncio.wait(running)
-        except asyncio.CancelledError as error:
-            cancelled = error
-            for task in running:
-                task.cancel()
+    await _ended(tasks)
     errors = [found for task in tasks if (found := _error_of(task)) is not None]
-    if cancelled is not None:
-        raise cancelled
     if errors:
         raise max(errors, key=_badness)
     return tasks[0].result(), tasks[1].result()
@@ -136,9 +127,10 @@ async def stop(*calls: asyncio.Future[Any]) -> None:
 
 
 async def _ended(calls: Sequence[asyncio.Future[Any]]) -> None:
-    """Return when all *calls* have ended, of whose errors the caller knows the first.
+    """Return when all *calls* have ended; nobody complains of their errors, which the caller has.
 
-    Whoever is cancelled meanwhile cancels them once more.
+    Raises:
+        CancelledError: The caller was cancelled meanwhile, and each time all that had not ended.
     """
     cancelled: asyncio.CancelledError | None = None
     while running := [call for call in calls if not call.done()]:

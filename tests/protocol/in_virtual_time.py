@@ -117,6 +117,13 @@ class Before:
         finally:
             self.under_way -= 1
 
+    async def nothing_follows(self) -> None:
+        """See that no call is under way, and that none comes any more."""
+        assert self.under_way == 0
+        asked = len(self.calls)
+        await asyncio.sleep(SOME_TIME_S)
+        assert len(self.calls) == asked
+
     def count(self, verb: str, part: str) -> int:
         """How many calls of a verb there were on paths with a part."""
         return sum(one == verb and part in f"{path}/" for one, path in self.calls)
