@@ -207,6 +207,10 @@ def inject(*faults: Fault, late_by: int = 1) -> Iterator[list[Fault]]:
 def crash_points(run: Callable[[], object]) -> Iterator[Fault]:
     """Run *run* once, then yield a crash before and one after each store call that it made.
 
+    A run that takes longer makes more calls: before its decision a job shows every two seconds that
+    it lives, and a call that was not answered is repeated. So if the first run was slow, the last
+    of these faults may find no call in a faster one.
+
     Args:
         run: What to crash, as a function without arguments. Its stores are those that it opens
             itself, in this process.

@@ -1,6 +1,6 @@
 """The driver dies at any store call; somebody else settles what it left (P8)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import count
@@ -40,6 +40,9 @@ AFTER: dict[fc.Mode, Shown] = {
 Run: TypeAlias = Callable[[Place, fc.Mode], fc.CommitResult]
 """A whole job that writes :data:`PARTITIONED` over :data:`OLD`."""
 
+_COUNTS_MAX = 3
+"""How often a run is counted again, before it is said that a fault should have happened in it."""
+
 gives_up_files = pytest.mark.filterwarnings("ignore::ResourceWarning")
 """The dead close nothing: that is what is tried, not a fault of the program."""
 
@@ -73,6 +76,23 @@ def settle(place: Place, *, first: str) -> None:
                     raise
 
 
+def happened(fault: Fault, fired: Sequence[Fault], points: Callable[[], Iterator[Fault]]) -> bool:
+    """Whether *fault*, one of those that a run was found to have, is among those that *fired*.
+
+    A run that takes longer makes more calls: it shows that it lives, and repeats what was not
+    answered. If the one that was counted was of this kind, others need not come to its last calls.
+
+    Args:
+        fault: What was to happen.
+        fired: What has happened.
+        points: Makes another run, and returns the faults that it could have had.
+    """
+    if fault in fired:
+        return True
+    assert any(fault not in set(points()) for _ in range(_COUNTS_MAX)), f"{fault} did not happen"
+    return False
+
+
 @contextmanager
 def dying(*faults: Fault) -> Iterator[list[Fault]]:
     """Run what is to die inside; it need not."""
@@ -89,13 +109,17 @@ def crash_at_each_call(place: Place, mode: fc.Mode, sweep: Sweep, *, run: Run, f
         there.put(OLD)
         return there
 
+    def points() -> Iterator[Fault]:
+        there = with_old()
+        return crash_points(lambda: run(there, mode))
+
     outcomes = set[str]()
-    for fault in sweep(crash_points(lambda: run(with_old(), mode))):
+    for fault in sweep(points()):
         there = with_old()
         with dying(fault) as fired:
             run(there, mode)
-        assert fired == [fault], f"{fault} did not happen"
-        outcomes.add(_check(there, mode, fault, first))
+        if happened(fault, fired, points):
+            outcomes.add(_check(there, mode, fault, first))
     if sweep.is_whole:
         assert outcomes == {"old", "new"}, "the job must be seen to fail and to succeed"
 
@@ -158,12 +182,17 @@ class CrashesContract(Given):
             fc.resume(there.url, info.job_id, **there.how)
 
         self._decisions = [Fault("create", nth, "crash_after") for nth in range(1, 30)]
-        prepared = decided()
-        for fault in sweep(crash_points(lambda: resume(prepared))):
+
+        def points() -> Iterator[Fault]:
+            there = decided()
+            return crash_points(lambda: resume(there))
+
+        for fault in sweep(points()):
             there = decided()
             with dying(fault) as fired:
                 resume(there)
-            assert fired == [fault], f"{fault} did not happen"
+            if not happened(fault, fired, points):
+                continue
             assert set(there.visible()) >= set(AFTER[mode]) or set(there.visible()) >= set(
                 shown(OLD)
             ), f"{fault}: files are lost"
