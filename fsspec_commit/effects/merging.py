@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import Generic, TypeVar
 
+from fsspec_commit.effects.parallel import ended, heard
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -89,13 +91,11 @@ class _Streams(Generic[T, R]):
         for task in closing:
             task.cancel()
             self._room.release()
-        if closing:
-            await asyncio.wait(closing)
+        await ended(closing)
 
     def _forget(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        if not task.cancelled():
-            task.exception()  # Whoever takes the batches gets it.
+        heard(task)  # Whoever takes the batches gets its error.
 
     async def _run(self, item: T) -> None:
         try:

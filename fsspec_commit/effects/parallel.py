@@ -38,7 +38,7 @@ async def for_each(
 
     Items that come in batches are fetched as they are needed: memory holds a batch or two, never
     all of them. After the first error nothing new starts, what is in flight is awaited, and that
-    error is raised: no call is left running behind it, also not for what would be fetched next.
+    error is raised: no call is left running behind it. What would be fetched next is given up.
     """
     feed = _Feed(items)
     if feed.has_one_at_most:
@@ -58,7 +58,7 @@ async def for_each(
     finally:
         try:
             if feed.failed is not None:
-                await _ended(crew.workers)
+                await ended(crew.workers)
         finally:
             await feed.close()
     if feed.failed is not None:
@@ -91,7 +91,7 @@ async def both(one: Coroutine[Any, Any, T], other: Coroutine[Any, Any, R]) -> tu
             hidden by one that says that nothing has.
     """
     tasks = asyncio.ensure_future(one), asyncio.ensure_future(other)
-    await _ended(tasks)
+    await ended(tasks)
     errors = [found for task in tasks if (found := _error_of(task)) is not None]
     if errors:
         raise max(errors, key=_badness)
@@ -109,7 +109,8 @@ async def failure_or(call: Coroutine[Any, Any, T]) -> T | CommitError:
 async def stop(*calls: asyncio.Future[Any]) -> None:
     """Cancel *calls*, and return when all have ended: none of them sends a request after that.
 
-    Each is cancelled once, for to end may take it a while.
+    Each is cancelled once: it may change something, and to end may take it a while. Nobody
+    complains of their errors.
 
     Raises:
         CancelledError: The caller was cancelled meanwhile; all have ended nevertheless.
@@ -122,11 +123,13 @@ async def stop(*calls: asyncio.Future[Any]) -> None:
             await asyncio.wait(running)
         except asyncio.CancelledError as error:
             cancelled = error
+    for call in calls:
+        heard(call)
     if cancelled is not None:
         raise cancelled
 
 
-async def _ended(calls: Sequence[asyncio.Future[Any]]) -> None:
+async def ended(calls: Sequence[asyncio.Future[Any]]) -> None:
     """Return when all *calls* have ended; nobody complains of their errors, which the caller has.
 
     Raises:
@@ -224,6 +227,7 @@ class _Feed(Generic[T]):
         self._batches = items if isinstance(items, AsyncIterator) else None
         self._items: Iterator[T] = iter(()) if isinstance(items, AsyncIterator) else iter(items)
         self._filling = asyncio.Lock()
+        self._fetching: asyncio.Task[Any] | None = None
         self._ended = self._batches is None
         self.done = 0
         self.failed: BaseException | None = None
@@ -239,9 +243,11 @@ class _Feed(Generic[T]):
         return self._ended and length_hint(self._items, _MANY) < _MANY
 
     def fail(self, error: BaseException) -> None:
-        """Hand out nothing more."""
+        """Hand out nothing more; whoever is fetching what is wanted no longer gives it up."""
         if self.failed is None:
             self.failed = error
+            if self._fetching is not None and self._fetching is not asyncio.current_task():
+                self._fetching.cancel()
 
     def ready(self) -> tuple[T] | None:
         """The next item, if one is at hand."""
@@ -257,19 +263,25 @@ class _Feed(Generic[T]):
     async def fill(self) -> tuple[T] | None:
         """The next item, after fetching another batch; ``None`` when there is none."""
         async with self._filling:
-            while self.failed is None and (item := self.ready()) is None:
-                try:
+            self._fetching = asyncio.current_task()
+            try:
+                while self.failed is None and (item := self.ready()) is None:
                     if not await self._fetch():
                         return None
-                except BaseException as error:
-                    self.fail(error)
-                    raise
+            except BaseException as error:
+                self.fail(error)
+                raise
+            finally:
+                self._fetching = None
             return item if self.failed is None else None
 
     async def close(self) -> None:
-        """Fetch nothing more: close what the batches come from."""
+        """Fetch nothing more: close what the batches come from; the first error is what counts."""
         if self._batches is not None:
-            await close(self._batches)
+            try:
+                await close(self._batches)
+            except Exception as error:  # noqa: BLE001  whoever waits for the items gets it
+                self.fail(error)
 
     async def _fetch(self) -> bool:
         """Fetch batches until one holds something; False at the end."""

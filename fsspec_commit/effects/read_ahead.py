@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any, TypeVar
 
-from fsspec_commit.effects.parallel import stop
+from fsspec_commit.effects.parallel import ended
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -46,7 +46,8 @@ async def read_ahead(
             if not begun and following is not None:
                 begun.append(asyncio.create_task(read(following)))
                 following = await anext(items, None)
-            result = await begun[0]
+            await asyncio.wait([begun[0]])  # Not awaited itself: a cancellation is for all of them.
+            result = begun[0].result()
             begun.popleft()
             largest = max(largest, size_of(result))
             most = min(at_once_max, size_max // max(largest, 1))
@@ -56,4 +57,6 @@ async def read_ahead(
             yield result
             del result
     finally:
-        await stop(*begun)  # With that nobody complains of an error that one has met, either.
+        for reading in begun:
+            reading.cancel()
+        await ended(begun)  # Whoever is cancelled again waits for no reading that goes on.

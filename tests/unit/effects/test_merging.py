@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fsspec_commit.effects import merging
+from fsspec_commit.effects.ending import ending
 from fsspec_commit.effects.merging import merged
 from tests.unit.effects.virtual_time import run
 
@@ -213,3 +214,34 @@ def test_streams_that_miss_their_cancellation_are_closed(ends: bool) -> None:
 
     run(main())
     assert begun == [0, 1, 2]
+
+
+def test_who_is_cancelled_again_leaves_none_open() -> None:
+    """Streams may be waited for once they are cancelled; a second time they are given up."""
+    ended: list[float] = []
+
+    async def slow_to_end(_: int) -> AsyncIterator[int]:
+        try:
+            await asyncio.sleep(100)
+            yield 1
+        finally:
+            try:
+                await asyncio.sleep(100)
+            finally:
+                ended.append(asyncio.get_running_loop().time())
+
+    async def main() -> None:
+        async def take() -> None:
+            streams = merged(each_of([1, 2, 3]), slow_to_end, in_flight_max=3)
+            async with ending(streams) as batches:
+                async for _ in batches:
+                    pass
+
+        taking = asyncio.create_task(take())
+        for _ in range(2):
+            await asyncio.sleep(1)
+            taking.cancel()
+        await asyncio.wait([taking])
+        assert ended == [2, 2, 2]
+
+    run(main())

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsspec_commit.effects.parallel import all_of, for_each
+from fsspec_commit.effects.parallel import all_of, ended, for_each, stop
 from tests.unit.effects.virtual_time import run
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 
 
 class Work:
@@ -357,6 +357,74 @@ def test_who_is_cancelled_while_all_is_ended_waits_for_no_more_than_that(first: 
         assert asyncio.get_running_loop().time() == 2
 
     run(main())
+
+
+@pytest.mark.parametrize("end", [stop, lambda call: ended([call])])
+def test_nobody_complains_of_an_error_of_what_is_stopped(
+    end: Callable[[asyncio.Future[None]], Awaitable[None]],
+) -> None:
+    """A client may answer its cancellation by an error, whose text may hold a secret."""
+    complaints: list[object] = []
+
+    async def refuse() -> None:
+        try:
+            await asyncio.sleep(100)
+        except asyncio.CancelledError:
+            raise LookupError("of its own") from None
+
+    async def main() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, told: complaints.append(told))
+        call = asyncio.create_task(refuse())
+        await asyncio.sleep(1)
+        call.cancel()
+        await end(call)
+        assert call.done()
+        del call
+        gc.collect()
+        assert complaints == []
+
+    run(main())
+
+
+def test_what_nobody_wants_any_more_is_not_fetched_to_its_end() -> None:
+    """An error is told at once, and not when the next batch has come."""
+    work = Work(failing={0: LookupError("boom")})
+    ended: list[str] = []
+
+    async def batches() -> AsyncIterator[list[int]]:
+        yield [0, 1]
+        try:
+            await asyncio.sleep(100)
+        except asyncio.CancelledError:
+            ended.append("given up")
+            raise
+        finally:
+            ended.append("closed")
+
+    async def main() -> None:
+        with pytest.raises(LookupError):
+            await for_each(batches(), work, in_flight_max=3)
+        assert asyncio.get_running_loop().time() == 1, "when what was in flight has ended"
+        assert (work.ended, work.running, ended) == ([1], 0, ["given up", "closed"])
+
+    run(main())
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_an_error_of_closing_hides_none_that_came_before(fails: bool) -> None:
+    work = Work(failing={0: LookupError("first")} if fails else None)
+
+    async def batches() -> AsyncIterator[list[int]]:
+        try:
+            yield [0]
+            yield [1]
+            await asyncio.sleep(100)
+        finally:
+            raise ValueError("closing")
+
+    with pytest.raises(LookupError if fails else ValueError):
+        run(for_each(batches(), work, in_flight_max=2))
+    assert work.running == 0
 
 
 @pytest.mark.parametrize("ends", ["failed", "cancelled", "cancelled twice"])

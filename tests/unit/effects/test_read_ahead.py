@@ -149,6 +149,51 @@ def test_who_stops_leaves_nothing_under_way(failing: int | None, later_s: float)
     assert shelf.begun == [1, 2, 3, 1]
 
 
+@pytest.mark.parametrize("used_s", [0, 1], ids=["while it waits", "while it uses one"])
+def test_who_is_cancelled_again_waits_for_no_reading(used_s: int) -> None:
+    """As those of a dead NameNode, each of which is waited for to its end: once."""
+    given_up: list[float] = []
+
+    async def numbers() -> AsyncIterator[int]:
+        for number in range(6):
+            yield number
+
+    async def main() -> None:
+        now = asyncio.get_running_loop().time
+
+        async def read_to_its_end(number: int) -> int:
+            if number:
+                try:
+                    await asyncio.sleep(60)
+                except asyncio.CancelledError:
+                    try:
+                        await asyncio.sleep(60)
+                    finally:
+                        given_up.append(now())
+                    raise
+            return number
+
+        async def use() -> None:
+            ahead = read_ahead(
+                numbers(), read_to_its_end, at_once_max=3, size_of=lambda _: 1, size_max=9
+            )
+            async with aclosing(ahead):  # type: ignore[type-var]  # it is a generator
+                async for _ in ahead:
+                    await asyncio.sleep(used_s)
+
+        using = asyncio.create_task(use())
+        await asyncio.sleep(0.5)
+        using.cancel()
+        await asyncio.sleep(0.5)
+        using.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await using
+        assert given_up == [1, 1]
+        assert now() == 1
+
+    run(main())
+
+
 def test_what_the_caller_has_done_with_is_held_no_longer() -> None:
     """So two that are large are never there together."""
 
