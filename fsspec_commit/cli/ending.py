@@ -145,7 +145,7 @@ class Run:
             lines = "".join(traceback.format_exception(error)).rstrip()
             put_error(printable_lines(self.output.redact(lines)))
         if status is Status.DONE:
-            self._done_anyway(error, outcome, message)
+            self._done_anyway(outcome, message)
         elif self.output.as_json:
             told = {
                 "class": type(error).__name__,
@@ -162,12 +162,9 @@ class Run:
                 put_error(self.output.redact(f"  {note}"))
         return status
 
-    def _done_anyway(self, error: BaseException, outcome: Outcome, message: str) -> None:
+    def _done_anyway(self, outcome: Outcome, message: str) -> None:
         """An interrupt that came too late to stop the job."""
-        result = getattr(error, "result", None)
-        if isinstance(result, fc.CommitResult):
-            self.output.result(result)
-        elif self.output.as_json:
+        if self.output.as_json:
             state = "committed" if outcome == "committed" else "aborted"
             self.output.document({"state": state, "message": message})
         else:

@@ -258,7 +258,9 @@ class Job:
         except CommitError:
             raise
         except BaseException as interrupt:
-            note_interrupted(interrupt, driver, bound.settle_command("resume"))
+            decides = driver.state == "deciding"
+            left = bound.settle_command("resume") if decides else None
+            note_interrupted(interrupt, driver.result, left)
             raise
         self._progress.raise_exit(self.result)
         return self.result

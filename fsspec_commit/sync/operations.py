@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from fsspec_commit.destination import OpenDestination, open_destination, probe_destination
-from fsspec_commit.errors import RequestError
+from fsspec_commit.errors import CommitError, RequestError
 from fsspec_commit.hadoop.jobs import HadoopJob
 from fsspec_commit.hadoop.jobs import hadoop_jobs as jobs_of_hadoop
 from fsspec_commit.ids import SYSTEM_IDS
@@ -33,6 +33,7 @@ from fsspec_commit.sync.bridge import blocking, run
 from fsspec_commit.sync.opening import closing, opened, or_damaged
 from fsspec_commit.sync.progress import ProgressReport
 from fsspec_commit.sync.spreading import elsewhere_by
+from fsspec_commit.sync.unfinished import note_interrupted
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -120,11 +121,15 @@ def resume(
     """
     check_publisher(publisher)
     progress = ProgressReport(callback)
+    result: CommitResult | None = None
+    command: str | None = None
 
     async def finish() -> CommitResult:
+        nonlocal result, command
         async with _open_job(
             destination, storage_options, filesystem, job_id, single_writer=single_writer
         ) as job:
+            command = job.settle_command("resume")
             resuming = recovery.resume_job(
                 job,
                 accept_loss=accept_loss,
@@ -141,9 +146,15 @@ def resume(
             return result
 
     # A decided job is better finished than left: the first Ctrl-C waits, the second one stops.
-    result = run(finish(), may_interrupt=lambda: False)
-    progress.raise_exit(result)
-    return result
+    try:
+        finished = run(finish(), may_interrupt=lambda: False)
+    except CommitError:
+        raise
+    except BaseException as interrupt:
+        note_interrupted(interrupt, result, command)
+        raise
+    progress.raise_exit(finished)
+    return finished
 
 
 @blocking

@@ -3,7 +3,7 @@
 import logging
 import warnings
 
-from fsspec_commit.protocol.driver import Driver
+from fsspec_commit.protocol.result import CommitResult
 
 _log = logging.getLogger("fsspec_commit")
 
@@ -25,12 +25,19 @@ def note_left(error: BaseException, abort_command: str, why: str) -> str:
     return note
 
 
-def note_interrupted(interrupt: BaseException, driver: Driver, resume_command: str) -> None:
-    """Add to *interrupt* what the commit of *driver* has left, which it has broken off."""
-    result = driver.result
+def note_interrupted(
+    interrupt: BaseException, result: CommitResult | None, resume_command: str | None
+) -> None:
+    """Add to *interrupt* what became of the job: its *result*, or how to finish it, if that is so.
+
+    Args:
+        interrupt: What has broken off a commit, or has waited for it to end.
+        result: What the commit came to, if it did.
+        resume_command: Finishes the job, which may be decided; ``None`` if it is not.
+    """
     if result is not None:
         interrupt.add_note(f"{result.state}: {result!r}")
-    elif driver.state == "deciding":
+    elif resume_command is not None:
         interrupt.add_note(
             f"the job may be decided but unfinished; delete nothing; finish it with: "
             f"{resume_command}"

@@ -136,6 +136,16 @@ def test_the_second_ctrl_c_stops_and_says_how_to_go_on(source: Path, destination
     assert rows_of(destination) == TABLE.to_pylist()
 
 
+def test_ctrl_c_while_resuming_finishes_the_job(destination: Path) -> None:
+    """And says so: what it has waited for has been done."""
+    job = left_behind(destination, "decided")
+    ran = interrupted(SLOW_STORE, 2, "resume", destination, job, after="publishing")
+    assert ran.status == 0, ran.err
+    assert "warning: interrupted; committed" in ran.err
+    assert (destination / "_SUCCESS").exists()
+    assert command("jobs", destination).rows == []
+
+
 def test_ctrl_c_while_resuming_says_how_to_go_on(destination: Path) -> None:
     job = left_behind(destination, "decided")
     again = SLOW_STORE.replace('verb == "rename"', 'verb == "stat"')
