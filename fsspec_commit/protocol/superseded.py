@@ -24,6 +24,8 @@ from fsspec_commit.protocol.job_records import read_record, standing_decision
 from fsspec_commit.protocol.marks import epochs_among
 from fsspec_commit.records.job import Decision
 
+_LOOKS_MAX = 4
+
 
 async def is_over(job: BoundJob) -> bool:
     """Whether a job that has decided to commit has been finished; no, if the store does not say.
@@ -47,16 +49,27 @@ async def _has_finished(store: ConfirmedStore, layout: JobLayout) -> bool:
 
 @failing_as(CommitStateUnknownError, "finish")
 async def _shows_end(store: ConfirmedStore, layout: JobLayout) -> bool:
-    if await read_record(store, layout) is not None:
+    if await read_record(store, layout) is not None or await _may_be_undone(store, layout):
         return False
-    listed = {child.path for child in await store.list_area(layout.area)}
-    has_both = layout.decision in listed and layout.manifests in listed
-    if has_both and layout.published not in listed:
-        late = await recall(store, layout, layout.decision, Decision)
-        if late is None or await _can_be_published(store, layout, late.record, listed):
-            return False
     destination = layout.destination
     return bool(epochs_among(await store.list_area(destination.areas), destination))
+
+
+async def _may_be_undone(store: ConfirmedStore, layout: JobLayout) -> bool:
+    """Whether a committed decision stands that was not carried out; if in doubt, yes.
+
+    While an area goes its decision goes before its ``published``, and a list of it shows no single
+    moment: it may show the one and not the other, and the decision be gone when it is read.
+    """
+    for _ in range(_LOOKS_MAX):
+        listed = {child.path for child in await store.list_area(layout.area)}
+        has_both = layout.decision in listed and layout.manifests in listed
+        if not has_both or layout.published in listed:
+            return False
+        late = await recall(store, layout, layout.decision, Decision)
+        if late is not None:
+            return await _can_be_published(store, layout, late.record, listed)
+    return True
 
 
 async def _can_be_published(

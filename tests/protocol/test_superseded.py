@@ -16,6 +16,7 @@ from fsspec_commit.errors import (
     StoreError,
 )
 from fsspec_commit.protocol import chosen
+from fsspec_commit.protocol.abort import abort_job
 from fsspec_commit.protocol.driver import Driver
 from fsspec_commit.protocol.recovery import resume_job
 from fsspec_commit.protocol.snapshot import Reader
@@ -104,6 +105,37 @@ def test_a_decision_that_is_listed_and_not_found_ends_nothing(bucket: Bucket) ->
         assert reads > 2
         assert isinstance(error, PartialCommitError)
         assert error.stage == "resume"
+
+    run(main())
+
+
+@pytest.mark.guarantees("P7", "P8")
+def test_a_decision_that_goes_when_it_was_listed_is_looked_for_again(bucket: Bucket) -> None:
+    """Whoever has finished the job is removing its area: a list of it shows no single moment."""
+
+    async def main() -> None:
+        clock = Clock()
+        driver, _ = await partial(bucket, clock)
+        layout = driver.started().layout
+        decided = bucket.get(layout.decision)
+        assert decided is not None
+        await finish(bucket, clock, driver)
+        put(bucket, layout.attempt(9, "0" * 16).manifest)
+        put(bucket, layout.decision, decided.data)
+        listed = False
+
+        async def goes(verb: str, path: StorePath, call: Call) -> Any:
+            nonlocal listed
+            listed = listed or (verb == "list_children" and path == layout.area)
+            if listed and verb == "read" and path == layout.decision:
+                bucket.delete(path, Expect.ANYTHING)
+            return await call()
+
+        aborting = (await opened(url(bucket), clock, goes)).bind(driver.started().record)
+        with pytest.raises(JobNotActiveError) as caught:
+            await abort_job(aborting, by="a test")
+        assert bucket.get(layout.decision) is None
+        assert caught.value.outcome == "committed"
 
     run(main())
 
