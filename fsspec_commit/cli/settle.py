@@ -1,7 +1,8 @@
 """``fsspec-commit resume``, ``abort`` and ``clean``: end what a job that died has left."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import sys
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated
 
 import typer
@@ -116,31 +117,24 @@ def resume(
         run.output.result(result)
 
 
-@contextmanager
-def _publisher(processes: int) -> Iterator[fc.Publisher | None]:
-    """So many processes, which Ctrl-C does not reach; none for one, which is this."""
-    if processes == 1:
-        yield None
-        return
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import active_children, get_context
-    from signal import SIG_IGN, SIGINT, signal
+def _publisher(count: int) -> AbstractContextManager[fc.Publisher | None]:
+    """So many processes; none for one, which is this.
 
-    executor = ProcessPoolExecutor(
-        processes,
-        mp_context=get_context("spawn"),
-        initializer=signal,
-        initargs=(SIGINT, SIG_IGN),
-    )
-    try:
-        yield executor
-        # An end of Python beside the end of the pool would write to a pipe that is closed.
-        executor.shutdown(cancel_futures=True)
-    except BaseException:
-        for child in active_children():  # Whatever they are at, whoever resumes the job does.
-            child.terminate()
-        executor.shutdown(cancel_futures=True)
-        raise
+    Raises:
+        RequestError: This Python cannot be trusted to wait for them.
+    """
+    if count == 1:
+        return nullcontext()
+    from fsspec_commit.cli.processes import USABLE_SINCE, processes
+
+    if sys.version_info < USABLE_SINCE:
+        ours, least = (".".join(map(str, one[:3])) for one in (sys.version_info, USABLE_SINCE))
+        raise fc.RequestError(
+            f"--processes needs Python {least} or later, and this is {ours}, which waits for ever "
+            "where a process dies; leave it out, and this process publishes all of it",
+            kind="usage",
+        )
+    return processes(count)
 
 
 def _finished_before(run: Run, job_id: str) -> None:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import time
-from concurrent.futures import Executor, ProcessPoolExecutor
-from multiprocessing import active_children
 from typing import TYPE_CHECKING
 
 import pytest
 
-from fsspec_commit.cli import settle
+from fsspec_commit.cli import main, processes
 from tests.integration.cli.command import Ran, command, files_of
 from tests.integration.cli.drivers import left_behind
 
@@ -48,34 +44,16 @@ def test_several_processes_resume_a_job_of_many_files(destination: Path) -> None
     assert command("resume", destination, job, "--processes", 0).status == 2
 
 
-def test_the_processes_of_a_resume_have_ended_when_its_work_has() -> None:
-    """Where Python ends beside the end of a pool it may write to a pipe that is closed.
-
-    It then says so on the standard error of a command that has succeeded.
-    """
-    with settle._publisher(2) as publisher:
-        assert isinstance(publisher, Executor)
-        assert publisher.submit(os.getpid).result() != os.getpid()
-    assert active_children() == []
-
-
-def test_who_interrupts_the_wait_for_them_ends_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = ProcessPoolExecutor.shutdown
-
-    def interrupted(*_: object, **__: object) -> None:
-        monkeypatch.setattr(ProcessPoolExecutor, "shutdown", real)
-        raise KeyboardInterrupt
-
-    def ends() -> None:
-        with settle._publisher(2) as publisher:
-            assert isinstance(publisher, Executor)
-            assert publisher.submit(os.getpid).result() != os.getpid()
-            publisher.submit(time.sleep, 300)
-            monkeypatch.setattr(ProcessPoolExecutor, "shutdown", interrupted)
-
-    with pytest.raises(KeyboardInterrupt):
-        ends()
-    assert active_children() == []
+def test_a_python_whose_pools_may_hang_is_refused(
+    destination: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = left_behind(destination, "decided")
+    monkeypatch.setattr(processes, "USABLE_SINCE", (4, 0))
+    with pytest.raises(SystemExit) as ended:
+        main(["resume", str(destination), job, "--processes", "2"])
+    assert ended.value.code == 2
+    assert "--processes needs Python 4.0 or later, and this is 3." in capsys.readouterr().err
+    assert command("resume", destination, job).status == 0
 
 
 def test_resume_refuses_what_is_not_decided(destination: Path) -> None:
