@@ -80,7 +80,12 @@ def locate(
 
 
 def _is_universal(destination: object) -> bool:
-    return hasattr(destination, "storage_options") and hasattr(destination, "protocol")
+    return all(hasattr(destination, name) for name in ("protocol", "path", "storage_options"))
+
+
+def _is_filesystem(destination: object) -> bool:
+    """Whether it is one of fsspec's, which some callers have imported, and others have not."""
+    return hasattr(destination, "_strip_protocol")
 
 
 def _options(given: object) -> Mapping[str, object]:
@@ -97,6 +102,12 @@ def _options(given: object) -> Mapping[str, object]:
 
 def _text(destination: object) -> str:
     """A destination as text: a ``UPath`` by its URL."""
+    if _is_filesystem(destination):
+        message = (
+            f"the destination is a path or a URL, and this is a filesystem, {_kind(destination)}: "
+            "give the path on it, and filesystem="
+        )
+        raise RequestError(message, kind="invalid_option")
     if _is_universal(destination):
         return str(destination)
     text = os.fspath(destination) if isinstance(destination, os.PathLike) else destination

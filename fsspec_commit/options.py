@@ -129,11 +129,20 @@ def check_options(options: JobOptions) -> None:
     for name in _CHOICES:
         if name in given:
             check_choice(name, given[name])
-    for name in _FLAGS:
-        if not isinstance(given.get(name, False), bool):
-            raise _invalid(f"{name} is True or False, not {given[name]!r}")
+    check_flags(**{name: given[name] for name in _FLAGS if name in given})
     _check_numbers(given)
     _check_together(given)
+
+
+def check_flags(**flags: object) -> None:
+    """Refuse whatever only looks like yes or no: ``"no"`` would count as yes, and ``None`` as no.
+
+    Raises:
+        RequestError: One of *flags* is neither ``True`` nor ``False``.
+    """
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            raise _invalid(f"{name} is True or False, not {value!r}")
 
 
 def refuse_positional(options: Sequence[object]) -> None:

@@ -93,13 +93,19 @@ def certify(
 
 @contextmanager
 def _written_to(path: Path | None, run: Run) -> Iterator[Callable[["Certificate"], None]]:
-    """What writes the certificate; an hour's work is not begun where there is no place for it."""
+    """What writes the certificate; an hour's work is not begun where there is no place for it.
+
+    A pipe or a device is written to; a file appears whole, where a link leads if it is one.
+    """
     if path is None:
         yield lambda _certificate: None
         return
-    beside = path.with_name(f"{path.name}.{os.getpid()}.new")
+    place = Path(os.path.realpath(path))
+    _refuse_as_output(path, place, run.destination)
+    is_file = place.is_file() or not place.exists()
+    beside = place.with_name(f"{place.name}.{os.getpid()}.new") if is_file else place
     try:
-        opened = beside.open("x", encoding="utf-8")
+        opened = beside.open("x" if is_file else "w", encoding="utf-8")
     except OSError as error:
         error.filename = str(path)  # As it was given.
         raise
@@ -110,11 +116,26 @@ def _written_to(path: Path | None, run: Run) -> Iterator[Callable[["Certificate"
                 document = run.output.redact.document(plain(certificate.document()))
                 file.write(json.dumps(document, indent=2) + "\n")
                 file.close()
-                beside.replace(path)
+                if is_file:
+                    beside.replace(place)
 
             yield write
         finally:
-            beside.unlink(missing_ok=True)
+            if is_file:
+                beside.unlink(missing_ok=True)
+
+
+def _refuse_as_output(path: Path, place: Path, destination: str) -> None:
+    """Refuse a directory, and a file in the place that is certified, which must stay empty."""
+    tried = Path(os.path.realpath(Path(destination.removeprefix("file://")).expanduser()))
+    if place.is_dir():
+        what = "is a directory"
+    elif destination and place.is_relative_to(tried):
+        what = "lies in the destination, which must be empty"
+    else:
+        return
+    message = f"--output names the file of the certificate, and {str(path)!r} {what}"
+    raise fc.RequestError(f"{message}: name another file", kind="usage")
 
 
 def _rows(certificate: "Certificate") -> list[Sequence[object]]:

@@ -14,7 +14,7 @@ from fsspec_commit.hadoop.jobs import hadoop_jobs as jobs_of_hadoop
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.layout import DestinationLayout
 from fsspec_commit.location import DestinationLike, locate
-from fsspec_commit.options import JobOptions, check_choice, check_publisher
+from fsspec_commit.options import JobOptions, check_choice, check_flags, check_publisher
 from fsspec_commit.protocol import recovery
 from fsspec_commit.protocol.abort import abort_job
 from fsspec_commit.protocol.bound_job import BoundJob
@@ -48,10 +48,19 @@ async def jobs(
     *,
     storage_options: Mapping[str, object] | None = None,
     filesystem: "AbstractFileSystem | None" = None,
-    probe: bool = True,  # noqa: ARG001  # what is known of a job that has begun, its record says
+    probe: bool = True,
     single_writer: bool = False,
 ) -> list[JobInfo]:
-    """List the jobs that have a work area at *destination*, oldest first; finished ones do not."""
+    """List the jobs that have a work area at *destination*, oldest first; finished ones do not.
+
+    Args:
+        destination: Where the jobs write.
+        storage_options: fsspec's options for the destination.
+        filesystem: An fsspec filesystem, instead of *storage_options*.
+        probe: Without effect: what is known of a job that has begun, its record says.
+        single_writer: The promise that only one job at a time writes to this destination.
+    """
+    check_flags(probe=probe, single_writer=single_writer)
     async with opened(
         destination, storage_options, filesystem, OpenOptions(single_writer=single_writer)
     ) as to:
@@ -68,7 +77,7 @@ async def hadoop_jobs(
     *,
     storage_options: Mapping[str, object] | None = None,
     filesystem: "AbstractFileSystem | None" = None,
-    probe: bool = True,  # noqa: ARG001  # nothing is written where Hadoop's jobs are
+    probe: bool = True,
     single_writer: bool = False,
 ) -> list[HadoopJob]:
     """List what jobs of Hadoop's own committers, such as Spark's, have left at *destination*.
@@ -76,6 +85,7 @@ async def hadoop_jobs(
     A job that is still at work looks the same as one that died, so nothing of Hadoop's is ever
     changed or deleted here.
     """
+    check_flags(probe=probe, single_writer=single_writer)
     async with opened(
         destination, storage_options, filesystem, OpenOptions(single_writer=single_writer)
     ) as to:
@@ -92,7 +102,7 @@ def resume(
     share_secrets: bool = False,
     storage_options: Mapping[str, object] | None = None,
     filesystem: "AbstractFileSystem | None" = None,
-    probe: bool = True,  # noqa: ARG001  # what is known of a job that has begun, its record says
+    probe: bool = True,
     single_writer: bool = False,
 ) -> CommitResult:
     """Finish a job that has decided to commit; safe to repeat, by anyone.
@@ -119,6 +129,12 @@ def resume(
         CommitStateUnknownError: The store did not say whether the job has decided.
         PartialCommitError: The job is still not finished.
     """
+    check_flags(
+        accept_loss=accept_loss,
+        share_secrets=share_secrets,
+        probe=probe,
+        single_writer=single_writer,
+    )
     check_publisher(publisher)
     progress = ProgressReport(callback)
     result: CommitResult | None = None
@@ -164,7 +180,7 @@ async def abort(
     *,
     storage_options: Mapping[str, object] | None = None,
     filesystem: "AbstractFileSystem | None" = None,
-    probe: bool = True,  # noqa: ARG001  # what is known of a job that has begun, its record says
+    probe: bool = True,
     single_writer: bool = False,
 ) -> None:
     """Fence a job and remove what it left: nothing of it is or ever becomes visible.
@@ -177,6 +193,7 @@ async def abort(
         CommitStateUnknownError: The store did not say whether the job is committed, or refused the
             abort, so that its driver may still commit it; nothing was deleted.
     """
+    check_flags(probe=probe, single_writer=single_writer)
     async with _open_job(
         destination, storage_options, filesystem, job_id, single_writer=single_writer
     ) as job:
@@ -219,6 +236,7 @@ async def clean(
         RequestError: Neither an age nor a job was given; or a damaged job may have committed.
         CommitStateUnknownError: The store did not say what state a damaged job is in.
     """
+    check_flags(dry_run=dry_run, accept_loss=accept_loss, probe=probe, single_writer=single_writer)
     if older_than is None and not damaged:
         message = "say which jobs: older_than=timedelta(…), or damaged=[…]"
         raise RequestError(message, kind="invalid_option")
@@ -273,6 +291,7 @@ async def explain(
         RequestError: There is no such committer.
     """
     check_choice("committer", committer)
+    check_flags(probe=probe, single_writer=single_writer)
     options = OpenOptions(single_writer=single_writer, choosing=True)
     async with opened(destination, storage_options, filesystem, options) as to:
         return await to.select(committer, probing=probe)
@@ -302,6 +321,7 @@ async def probe(
     Raises:
         StoreError: The store does not answer, or nothing can be written there.
     """
+    check_flags(single_writer=single_writer)
     location = locate(destination, storage_options, filesystem)
     options = OpenOptions(single_writer=single_writer)
     return await probe_destination(location, options, ids=SYSTEM_IDS)

@@ -50,6 +50,15 @@ def test_a_url_of_another_cluster_is_refused(given: str, what: str, cluster: Any
     assert caught.value.kind == "store_mismatch"
 
 
+@pytest.mark.parametrize("options", [{"protocol": "file"}, {"protocol": "dir", "path": "/a"}])
+def test_a_filesystem_is_no_destination(options: dict[str, str]) -> None:
+    """It has a protocol and options like a ``UPath``; a directory was made that had its name."""
+    if options["protocol"] == "dir":
+        options = {**options, "target_protocol": "file"}
+    with pytest.raises(RequestError, match=r"is a filesystem, fsspec.*: give the path on it"):
+        locate(fsspec.filesystem(**options))
+
+
 def test_two_names_of_one_protocol_agree() -> None:
     memory, disk = fsspec.filesystem("memory"), fsspec.filesystem("file")
     assert locate("memory://a/b", filesystem=memory).url == "memory://a/b"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -29,6 +30,11 @@ class ReadsAnything(LocalStore):
         return await super().read(path, limit_bytes=1 << 40)
 
 fc.register("file", ReadsAnything)
+"""
+# Where a certificate is written does not depend on what it says.
+AT_ONCE = """
+from fsspec_commit.testing import certification
+certification._run_tests = lambda *_, **__: None
 """
 WITHOUT_PYTEST = "import sys; sys.modules['pytest'] = None\n"
 
@@ -123,6 +129,43 @@ def test_a_certificate_that_cannot_be_written_begins_nothing(tmp_path: Path) -> 
     named = repr(str(tmp_path / "missing" / "certificate.json"))
     assert ran.stderr.startswith(f"error: no such file or directory: {named};")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("output", "what"),
+    [
+        ("there", "is a directory"),
+        ("", "is a directory"),
+        ("out/certificate.json", "lies in the destination, which must be empty"),
+    ],
+)
+def test_what_can_be_no_certificate_begins_nothing(tmp_path: Path, output: str, what: str) -> None:
+    (tmp_path / "there").mkdir()
+    ran = certify("out", "--output", output, cwd=tmp_path)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert what in ran.stderr
+    assert ran.stderr.startswith("error: --output names the file of the certificate, and ")
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
+
+
+def test_a_link_leads_to_the_certificate(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("certificate.json")
+    ran = certify("out", "--quick", "-o", "link", before=AT_ONCE, cwd=tmp_path)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert (tmp_path / "link").is_symlink()
+    assert Certified(tmp_path, ran).document["quick"] is True
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["certificate.json", "link"]
+
+
+def test_a_pipe_is_written_to(tmp_path: Path) -> None:
+    """As `/dev/stdout` is, and not replaced by a file, which root could do to a device."""
+    os.mkfifo(tmp_path / "pipe")
+    with subprocess.Popen(["cat", "pipe"], stdout=subprocess.PIPE, cwd=tmp_path) as reading:
+        ran = certify("out", "--quick", "-o", "pipe", before=AT_ONCE, cwd=tmp_path)
+        assert (ran.returncode, ran.stderr) == (0, "")
+        document, _ = reading.communicate(timeout=60)
+    assert json.loads(document)["quick"] is True
+    assert (tmp_path / "pipe").is_fifo()
 
 
 def test_without_pytest_it_says_what_to_install(tmp_path: Path) -> None:
