@@ -66,15 +66,18 @@ Lost = Callable[[Target], None]
 """Called with a file whose source is gone for good, if the operator accepts the loss."""
 
 
+class FileLostError(PartialCommitError):
+    """A file can be published no more, unless somebody puts back what its task has left."""
+
+
 def report_lost(name: Target, lost: Lost | None, why: str) -> None:
     """Call *lost* with a file that can never be published.
 
     Raises:
-        PartialCommitError: The loss is not accepted; *why* is the end of the message.
+        FileLostError: The loss is not accepted; *why* is the end of the message.
     """
     if lost is None:
-        message = f"{name!r} {why}; nothing was deleted"
-        raise PartialCommitError(message, path=name, stage="publish")
+        raise FileLostError(f"{name!r} {why}; nothing was deleted", path=name, stage="publish")
     lost(name)
 
 

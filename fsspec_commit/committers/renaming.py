@@ -25,12 +25,6 @@ from fsspec_commit.records.job import FileIdentity
 from fsspec_commit.records.task_manifest import TaskManifest, WorkingFile
 from fsspec_commit.store import Entry, Expect, Token
 
-_LOST = (
-    "is neither in place nor, as its task wrote it, where that left it: somebody else removed or "
-    "changed it"
-)
-
-
 _NAMES_MAX = 8
 """Under how many names a marker is tried to be prepared."""
 _NAMED = re.compile(rf"({NONCE.pattern})/(.*)", re.DOTALL)
@@ -49,6 +43,14 @@ class Sealed(NamedTuple):
     def carried(self) -> Carried:
         """What identifies it at its target, whatever its token is there."""
         return Carried(self.nonce, self.file.size_bytes)
+
+    @property
+    def why_lost(self) -> str:
+        """What is said of it where it can be published no more."""
+        return (
+            f"is not in place, and not at {self.source!r} either as its task wrote it: somebody "
+            "else removed or changed it"
+        )
 
 
 class RenamingCommitter:
@@ -134,7 +136,7 @@ class RenamingCommitter:
                     within=layout.root,
                 )
                 if not arrived:
-                    report_lost(sealed.file.target, lost, _LOST)
+                    report_lost(sealed.file.target, lost, sealed.why_lost)
                 count(1)
 
         sealed = self._sealed(manifests, layout, self._renames.bulk_max)

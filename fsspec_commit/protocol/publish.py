@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from fsspec_commit.committers import FileLostError
 from fsspec_commit.effects.parallel import Progress
 from fsspec_commit.effects.stored_records import establish
 from fsspec_commit.errors import PartialCommitError, failing_as
@@ -38,10 +39,18 @@ class Placing:
     def failed(self, error: PartialCommitError) -> PartialCommitError:
         """The error for *error*, which came while files were published."""
         job = self._job
-        message = (
-            f"{self._done} of {self._total} files are in place and the rest will follow; delete "
-            f"nothing; finish with job.commit() or: {job.settle_command('resume')} ({error})"
-        )
+        done, command = f"{self._done} of {self._total} files", job.settle_command("resume")
+        if isinstance(error, FileLostError):
+            message = (
+                f"{done} are in place, and one cannot follow; delete nothing; if it is put back, "
+                f"finish with job.commit() or: {command}; if nobody can, publish the others with: "
+                f"{command} --accept-loss ({error})"
+            )
+        else:
+            message = (
+                f"{done} are in place and the rest will follow; delete nothing; finish with "
+                f"job.commit() or: {command} ({error})"
+            )
         return PartialCommitError(
             message,
             done=self._done,

@@ -5,8 +5,6 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from fsspec_commit.sync.unfinished import note_interrupted
-
 if TYPE_CHECKING:
     from fsspec.callbacks import Callback
 
@@ -50,7 +48,7 @@ class ProgressReport:
         """Raise an exit that the callback has raised, which had to wait for *result*."""
         exit_, self._exit = self._exit, None
         if exit_ is not None:
-            note_interrupted(exit_, result, None)
+            exit_.add_note(f"{result.state}: {result!r}")
             raise exit_
 
     def _tell(self, what: Callable[["Callback"], object]) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import io
 import pickle
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -19,7 +20,7 @@ import fsspec
 import pytest
 
 import fsspec_commit as fc
-from fsspec_commit.testing import Fault, assert_committed, inject
+from fsspec_commit.testing import Crash, Fault, assert_committed, inject
 from tests.integration.mistakes_at_work import MISTAKES
 
 if TYPE_CHECKING:
@@ -282,6 +283,30 @@ def test_10_a_partial_commit_is_cleaned_up_after(url: str) -> None:
     assert_committed(url, file_count=1000)
     with pytest.raises(fc.JobNotActiveError):
         job.commit()
+
+
+@pytest.mark.filterwarnings("ignore:.*neither committed nor aborted:ResourceWarning")
+def test_a_decided_job_whose_file_somebody_deletes(tmp_path: Path) -> None:
+    """It was told to resume, and that the rest would follow, each time that it was resumed."""
+    with inject(Fault("rename", 1, "crash_before")), suppress(Crash):
+        job = fc.Job(tmp_path / "t", mode="append").start()
+        with job.task() as task:
+            write(task, "a.txt")
+        job.commit()
+    [left] = fc.jobs(tmp_path / "t")
+    assert left.state == "decided"
+    [source] = (tmp_path / "t/_commit").rglob("a-*.pending")
+    source.unlink()
+    with pytest.raises(fc.PartialCommitError) as caught:
+        fc.resume(tmp_path / "t", left.job_id)
+    resume = f"fsspec-commit resume {tmp_path / 't'} {left.job_id}"
+    assert str(caught.value).startswith(
+        "0 of 1 files are in place, and one cannot follow; delete nothing; if it is put back, "
+        f"finish with job.commit() or: {resume}; if nobody can, publish the others with: "
+        f"{resume} --accept-loss ("
+    )
+    assert f"not at {str(source)!r} either as its task wrote it" in str(caught.value)
+    assert fc.resume(tmp_path / "t", left.job_id, accept_loss=True).warnings
 
 
 def test_a_worker_that_works_elsewhere() -> None:

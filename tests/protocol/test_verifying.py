@@ -122,7 +122,7 @@ def test_what_a_marker_names_is_compared_by_the_bytes_of_all(bucket: Bucket) -> 
         assert (found.missing, found.changed) == ([], [])
         put(bucket, files(bucket)["a"], b"1")
         [changed] = (await compared(bucket)).changed
-        assert "they have 6 bytes, and 10 when it committed" in changed
+        assert "have 6 bytes, and had 10 when it committed" in changed
         bucket.objects.pop(files(bucket)["b"])
         found = await compared(bucket)
         assert ([line.partition("-")[0] for line in found.missing], found.changed) == (["b"], [])

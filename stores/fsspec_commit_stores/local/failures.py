@@ -82,13 +82,13 @@ def not_done(message: str, path: str, code: int) -> StoreError:
 
 def symbolic_link(path: str) -> StoreError:
     """The refusal of a link: it can lead out of the destination, now or after a look at it."""
-    message = f"{path!r} is a symbolic link; links inside a destination are refused"
+    message = f"{path!r} is a symbolic link; links inside a destination are refused: move it away"
     return refusal(message, path, errno.ELOOP)
 
 
 def special_file(path: str) -> StoreError:
     """The refusal of a pipe, a socket or a device."""
-    message = f"{path!r} is neither a file nor a directory; such things are refused"
+    message = f"{path!r} is neither a file nor a directory; such things are refused: move it away"
     return refusal(message, path, errno.EINVAL)
 
 
