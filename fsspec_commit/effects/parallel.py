@@ -280,8 +280,9 @@ class _Feed(Generic[T]):
         if self._batches is not None:
             try:
                 await close(self._batches)
-            except Exception as error:  # noqa: BLE001  whoever waits for the items gets it
-                self.fail(error)
+            except Exception:
+                if self.failed is None:
+                    raise
 
     async def _fetch(self) -> bool:
         """Fetch batches until one holds something; False at the end."""

@@ -17,6 +17,7 @@ from fsspec_commit.errors import RequestError
 from fsspec_commit.store.disk_urls import without_disk_scheme
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_CHAIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^@]*::[^@]*\Z")
 _SCHEMES = re.compile(r"(?:^|::)([A-Za-z][A-Za-z0-9+.-]*)://")
 _MISTYPED = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)\s*:(?!:)")
 _BLANKS = re.compile(r"[\s\ufeff\u200b]*")
@@ -55,6 +56,13 @@ def refuse_secrets(text: str, *, schemes: Collection[str] = ()) -> None:
         RequestError: *text* is refused; the message repeats at most its scheme.
     """
     found = _secret_in(text)
+    if found is not None and not _is_path(text) and _CHAIN.match(text) is not None:
+        message = (
+            "the destination is a chain of URLs, joined by '::', which hides the store that must "
+            "be asked: give the URL of that store alone. What it holds is not repeated, as it may "
+            "be a secret"
+        )
+        raise RequestError(message, kind="chained_url")
     if found is not None and not _is_path(text):
         message = (
             f"the destination holds a secret, or what may be one ({found}): URLs are written down "

@@ -68,7 +68,10 @@ def protocol_of(url: str) -> str:
         RequestError: The URL chains several protocols.
     """
     if _CHAINED.match(url) is not None:
-        message = f"cannot open {url!r}: chained URLs hide the store that must be asked"
+        message = (
+            f"cannot open {url!r}: a chain of URLs hides the store that must be asked; give the "
+            "URL of that store alone"
+        )
         raise RequestError(message, kind="chained_url")
     match = _PROTOCOL.match(url)
     return "file" if match is None else match.group(1).lower()

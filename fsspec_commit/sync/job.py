@@ -258,9 +258,8 @@ class Job:
         except CommitError:
             raise
         except BaseException as interrupt:
-            decides = driver.state == "deciding"
-            left = bound.settle_command("resume") if decides else None
-            note_interrupted(interrupt, driver.result, left)
+            resume = bound.settle_command("resume") if driver.state == "deciding" else None
+            note_interrupted(interrupt, driver.result, resume)
             raise
         self._progress.raise_exit(self.result)
         return self.result

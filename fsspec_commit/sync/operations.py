@@ -1,8 +1,8 @@
 """Operations on a whole destination: each opens it and calls one protocol function."""
 
 from collections.abc import AsyncIterator, Collection, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import replace
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -13,7 +13,7 @@ from fsspec_commit.hadoop.jobs import HadoopJob
 from fsspec_commit.hadoop.jobs import hadoop_jobs as jobs_of_hadoop
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.layout import DestinationLayout
-from fsspec_commit.location import DestinationLike, locate
+from fsspec_commit.location import DestinationLike, Location, locate
 from fsspec_commit.options import JobOptions, check_choice, check_flags, check_publisher
 from fsspec_commit.protocol import recovery
 from fsspec_commit.protocol.abort import abort_job
@@ -136,41 +136,59 @@ def resume(
         single_writer=single_writer,
     )
     check_publisher(publisher)
-    progress = ProgressReport(callback)
-    result: CommitResult | None = None
-    command: str | None = None
-
-    async def finish() -> CommitResult:
-        nonlocal result, command
-        async with _open_job(
-            destination, storage_options, filesystem, job_id, single_writer=single_writer
-        ) as job:
-            command = job.settle_command("resume")
-            resuming = recovery.resume_job(
-                job,
-                accept_loss=accept_loss,
-                announce=progress.announce,
-                progress=progress.advance,
-                elsewhere=elsewhere_by(
-                    JobOptions(publisher=publisher, share_secrets=share_secrets),
-                    job.record,
-                    locate(destination, storage_options, filesystem),
-                ),
-            )
-            result = await result_of(job, resuming)
-            progress.finish()
-            return result
-
+    progress, resumed = ProgressReport(callback), _Resumed()
+    opening = _open_job(
+        destination, storage_options, filesystem, job_id, single_writer=single_writer
+    )
+    options = JobOptions(publisher=publisher, share_secrets=share_secrets)
+    location = locate(destination, storage_options, filesystem)
+    finishing = _finish(opening, location, options, progress, resumed, accept_loss=accept_loss)
     # A decided job is better finished than left: the first Ctrl-C waits, the second one stops.
     try:
-        finished = run(finish(), may_interrupt=lambda: False)
+        result = run(finishing, may_interrupt=lambda: False)
     except CommitError:
         raise
     except BaseException as interrupt:
-        note_interrupted(interrupt, result, command)
+        note_interrupted(interrupt, resumed.result, resumed.command)
         raise
-    progress.raise_exit(finished)
-    return finished
+    progress.raise_exit(result)
+    return result
+
+
+@dataclass(slots=True)
+class _Resumed:
+    """What a resumption came to, for whoever has waited for it and is interrupted.
+
+    Attributes:
+        command: What finishes the job, once it is known which.
+        result: What was done, once it was.
+    """
+
+    command: str | None = None
+    result: CommitResult | None = None
+
+
+async def _finish(
+    opening: AbstractAsyncContextManager[BoundJob],
+    location: Location,
+    options: JobOptions,
+    progress: ProgressReport,
+    resumed: _Resumed,
+    *,
+    accept_loss: bool,
+) -> CommitResult:
+    async with opening as job:
+        resumed.command = job.settle_command("resume")
+        resuming = recovery.resume_job(
+            job,
+            accept_loss=accept_loss,
+            announce=progress.announce,
+            progress=progress.advance,
+            elsewhere=elsewhere_by(options, job.record, location),
+        )
+        resumed.result = result = await result_of(job, resuming)
+        progress.finish()
+        return result
 
 
 @blocking

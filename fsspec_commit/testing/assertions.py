@@ -5,11 +5,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from fsspec import AbstractFileSystem
+from fsspec import AbstractFileSystem, get_filesystem_class
 from fsspec.implementations.local import LocalFileSystem
 
+from fsspec_commit.errors import UnknownProtocolError
 from fsspec_commit.filesystems import filesystem_of
 from fsspec_commit.location import DestinationLike, locate
+from fsspec_commit.store.registry import protocol_of
 
 _AREA = "_commit"
 _SUCCESS = "_SUCCESS"
@@ -46,6 +48,8 @@ def assert_committed(
         AssertionError: Something else is there, which the message names.
         RequestError: This is no destination.
     """
+    if not (file_count is None or type(file_count) is int):
+        raise TypeError(f"file_count is a number of files, not {file_count!r}")
     plain, root = _opened(destination, storage_options, filesystem)
     found = _everything_below(plain, root)
     files = {name for name, details in found.items() if details["type"] == "file"}
@@ -140,6 +144,10 @@ def _opened(
 ) -> tuple[AbstractFileSystem, str]:
     """A plain filesystem, and the path of the destination on it."""
     location = locate(destination, storage_options, filesystem)
+    try:
+        get_filesystem_class(protocol_of(location.url))
+    except ValueError:
+        raise UnknownProtocolError(f"fsspec knows no filesystem of {location.url!r}") from None
     if "://" in location.url:
         plain, root = plain_filesystem(location.url, location.storage_options)
     else:

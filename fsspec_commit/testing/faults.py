@@ -12,7 +12,7 @@ change was made, or a change that happens after it was given up. Here they happe
 import asyncio
 import math
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import Lock
@@ -234,7 +234,13 @@ def crash_points(run: Callable[[], object]) -> Iterator[Fault]:
         )
     plan = FaultPlan()
     with wrapping(lambda store: FaultyStore(store, plan)):
-        run()
+        returned = run()
+    if isinstance(returned, Coroutine):
+        returned.close()
+        raise TypeError(
+            f"crash_points calls {run!r}, which returns a coroutine and has run nothing yet: "
+            "crash_points(lambda: asyncio.run(my_pipeline(destination)))"
+        )
     if not plan.verbs:
         raise ValueError(
             "the run made no call to a store, so there is nothing to crash: only what this process "

@@ -156,6 +156,13 @@ def test_what_is_no_destination_is_refused(
         assertion(nowhere)
 
 
+def test_a_store_that_nobody_knows_and_a_count_that_is_none(destination: str) -> None:
+    with pytest.raises(fc.UnknownProtocolError, match="no filesystem of 'foo://x'"):
+        assert_committed("foo://x")
+    with pytest.raises(TypeError, match="file_count is a number of files, not '1'"):
+        assert_committed(destination, file_count="1")  # type: ignore[arg-type]
+
+
 def test_a_destination_is_given_as_to_a_job(tmp_path: Path) -> None:
     memory = fsspec.filesystem("memory")
     bucket = f"assertions-{uuid4().hex}"

@@ -194,3 +194,12 @@ def test_what_is_hidden_in_a_file_url_is_found(rest: str) -> None:
 
 def test_the_working_directory_is_not_looked_at() -> None:
     assert locate("out").url == os.path.join(os.getcwd(), "out")  # noqa: PTH109, PTH118  # as text
+
+
+@pytest.mark.parametrize("text", ["zip://a.csv::file.txt", "memory://a::b", "s3://b/x?a=b::y"])
+def test_a_chain_is_no_secret(text: str) -> None:
+    """And it is not repeated, as it may hold one."""
+    with pytest.raises(RequestError, match="is a chain of URLs") as caught:
+        refuse_secrets(text)
+    assert caught.value.kind == "chained_url"
+    assert text not in str(caught.value)

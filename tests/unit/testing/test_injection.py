@@ -75,6 +75,14 @@ def test_a_run_that_reaches_no_store_is_no_test() -> None:
         next(crash_points(lambda: None))
 
 
+def test_a_coroutine_has_run_nothing_yet() -> None:
+    async def pipeline() -> None:
+        raise AssertionError("nobody waits for it")
+
+    with pytest.raises(TypeError, match=r"returns a coroutine and has run nothing yet: .*run\("):
+        next(crash_points(pipeline))
+
+
 def test_what_is_no_function_and_no_fault_is_refused(url: str) -> None:
     with pytest.raises(TypeError, match="takes a function, which it calls, not None: crash"):
         next(crash_points(creating(url, "a")()))  # type: ignore[arg-type]

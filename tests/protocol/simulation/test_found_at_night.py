@@ -1,0 +1,23 @@
+"""Runs of a night's seeds that have found a bug, each as the smallest plan that shows it."""
+
+from __future__ import annotations
+
+from fsspec_commit.testing.simulation import AttemptPlan, HelperPlan, JobPlan, Plan, run
+
+
+def test_p7_who_looks_while_the_area_of_a_committed_job_goes_is_told_so() -> None:
+    """The list of it shows the decision, and ``published`` no more, which goes after that."""
+    job = JobPlan(
+        name="a",
+        mode="error",
+        files=(("day=2/a.txt",),),
+        attempts=tuple(AttemptPlan(task=0, at_s=at_s) for at_s in (0, 0.479, 0.077)),
+        helpers=(HelperPlan(kind="aborter", at_s=0.608),),
+        at_s=2.93,
+        success="none",
+        threads=2,
+        keeps=True,
+    )
+    found = run(Plan(family="minio", schedule=47308000250, jobs=(job,)))
+    assert found.told["commit returned"] == 2  # one for each thread
+    assert not found.violations, found
