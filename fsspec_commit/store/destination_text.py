@@ -17,7 +17,6 @@ from fsspec_commit.errors import RequestError
 from fsspec_commit.store.disk_urls import without_disk_scheme
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_CHAIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^@]*::[^@]*\Z")
 _SCHEMES = re.compile(r"(?:^|::)([A-Za-z][A-Za-z0-9+.-]*)://")
 _MISTYPED = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)\s*:(?!:)")
 _BLANKS = re.compile(r"[\s\ufeff\u200b]*")
@@ -56,7 +55,7 @@ def refuse_secrets(text: str, *, schemes: Collection[str] = ()) -> None:
         RequestError: *text* is refused; the message repeats at most its scheme.
     """
     found = _secret_in(text)
-    if found is not None and not _is_path(text) and _CHAIN.match(text) is not None:
+    if found is not None and not _is_path(text) and _is_chain(text):
         message = (
             "the destination is a chain of URLs, joined by '::', which hides the store that must "
             "be asked: give the URL of that store alone. What it holds is not repeated, as it may "
@@ -84,6 +83,11 @@ def refuse_secrets(text: str, *, schemes: Collection[str] = ()) -> None:
         "repeated, as it may hold a secret"
     )
     raise RequestError(message, kind="invalid_url")
+
+
+def _is_chain(text: str) -> bool:
+    """Whether *text* looks like a chain of URLs that names no user."""
+    return "::" in text and "@" not in text and _URL.match(text) is not None
 
 
 def holds_secret(text: str) -> bool:
