@@ -43,7 +43,9 @@ FLAGS: dict[str, tuple[Operation, tuple[str, ...]]] = {
 @pytest.mark.parametrize(
     ("name", "flag"), [(name, flag) for name, (_, flags) in FLAGS.items() for flag in flags]
 )
-def test_it_is_refused(tmp_path: Path, name: str, flag: str, value: Any) -> None:
+def test_a_flag_that_is_neither_true_nor_false_is_refused(
+    tmp_path: Path, name: str, flag: str, value: Any
+) -> None:
     job = fc.Job(tmp_path, mode="append").start()
     operation, _ = FLAGS[name]
     with pytest.raises(fc.RequestError, match=f"{flag} is True or False, not {value!r}") as caught:
