@@ -115,25 +115,20 @@ async def stop(*calls: asyncio.Future[Any]) -> None:
     Raises:
         CancelledError: The caller was cancelled meanwhile; all have ended nevertheless.
     """
-    cancelled: asyncio.CancelledError | None = None
     for call in calls:
         call.cancel()
-    while running := [call for call in calls if not call.done()]:
-        try:
-            await asyncio.wait(running)
-        except asyncio.CancelledError as error:
-            cancelled = error
-    for call in calls:
-        heard(call)
-    if cancelled is not None:
-        raise cancelled
+    await ended(calls, cancels_again=False)
 
 
-async def ended(calls: Sequence[asyncio.Future[Any]]) -> None:
+async def ended(calls: Sequence[asyncio.Future[Any]], *, cancels_again: bool = True) -> None:
     """Return when all *calls* have ended; nobody complains of their errors, which the caller has.
 
+    Args:
+        calls: What is waited for.
+        cancels_again: Whether a cancellation of the caller is one of all that have not ended.
+
     Raises:
-        CancelledError: The caller was cancelled meanwhile, and each time all that had not ended.
+        CancelledError: The caller was cancelled meanwhile; all have ended nevertheless.
     """
     cancelled: asyncio.CancelledError | None = None
     while running := [call for call in calls if not call.done()]:
@@ -141,7 +136,7 @@ async def ended(calls: Sequence[asyncio.Future[Any]]) -> None:
             await asyncio.wait(running)
         except asyncio.CancelledError as error:
             cancelled = error
-            for call in running:
+            for call in running if cancels_again else ():
                 call.cancel()
     for call in calls:
         heard(call)

@@ -55,14 +55,14 @@ def refuse_secrets(text: str, *, schemes: Collection[str] = ()) -> None:
         RequestError: *text* is refused; the message repeats at most its scheme.
     """
     found = _secret_in(text)
-    if found is not None and not _is_path(text) and _is_chain(text):
-        message = (
-            "the destination is a chain of URLs, joined by '::', which hides the store that must "
-            "be asked: give the URL of that store alone. What it holds is not repeated, as it may "
-            "be a secret"
-        )
-        raise RequestError(message, kind="chained_url")
     if found is not None and not _is_path(text):
+        if _is_chain(text):
+            message = (
+                "the destination is a chain of URLs, joined by '::', which hides the store that "
+                "must be asked: give the URL of that store alone. What it holds is not repeated, "
+                "as it may be a secret"
+            )
+            raise RequestError(message, kind="chained_url")
         message = (
             f"the destination holds a secret, or what may be one ({found}): URLs are written down "
             "and logged; pass it in storage_options= or through the environment"

@@ -84,6 +84,18 @@ async def finish(bucket: Bucket, clock: Clock, driver: Driver) -> BoundJob:
     return job
 
 
+async def over_with_late_records(bucket: Bucket, clock: Clock) -> Driver:
+    """A driver whose job is over, and whose decision has come again, with another manifest."""
+    driver, _ = await partial(bucket, clock)
+    layout = driver.started().layout
+    decided = bucket.get(layout.decision)
+    assert decided is not None
+    await finish(bucket, clock, driver)
+    put(bucket, layout.attempt(9, "0" * 16).manifest)
+    put(bucket, layout.decision, decided.data)
+    return driver
+
+
 @pytest.mark.guarantees("P7", "P8")
 def test_a_decision_that_is_listed_and_not_found_ends_nothing(bucket: Bucket) -> None:
     async def main() -> None:
@@ -115,13 +127,8 @@ def test_a_decision_that_goes_when_it_was_listed_is_looked_for_again(bucket: Buc
 
     async def main() -> None:
         clock = Clock()
-        driver, _ = await partial(bucket, clock)
+        driver = await over_with_late_records(bucket, clock)
         layout = driver.started().layout
-        decided = bucket.get(layout.decision)
-        assert decided is not None
-        await finish(bucket, clock, driver)
-        put(bucket, layout.attempt(9, "0" * 16).manifest)
-        put(bucket, layout.decision, decided.data)
         listed = False
 
         async def goes(verb: str, path: StorePath, call: Call) -> Any:
@@ -149,14 +156,12 @@ def test_what_comes_late_into_the_area_of_a_job_that_is_over_is_no_matter(
 
     async def main() -> None:
         clock = Clock()
-        driver, _ = await partial(bucket, clock)
+        driver = await over_with_late_records(bucket, clock)
         layout = driver.started().layout
-        decided = bucket.get(layout.decision)
-        assert decided is not None
-        await finish(bucket, clock, driver)
-        put(bucket, layout.attempt(9, "0" * 16).manifest)
-        aborted = Decision(nonce=NONCE, job_id=layout.job_id, state="aborted")
-        put(bucket, layout.decision, aborted.encode() if late == "aborted" else decided.data)
+        if late == "aborted":
+            bucket.delete(layout.decision, Expect.ANYTHING)
+            aborted = Decision(nonce=NONCE, job_id=layout.job_id, state="aborted")
+            put(bucket, layout.decision, aborted.encode())
         error = await told(driver)
         assert isinstance(error, JobNotActiveError)
         assert (error.outcome, error.stage) == ("committed", "finish")
