@@ -17,6 +17,7 @@ from distributed import Status, get_client
 import fsspec_commit as fc
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing.wrapped import WrappedStore
+from tests.dask.seen import until
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterator, Sequence
@@ -91,19 +92,21 @@ class KilledWithin:
         async def carry(verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
             nonlocal renames
             renames += verb == "rename"
-            if renames == 3 and self._is_first():
+            if renames == 3 and _is_first(self.mark):
                 os.kill(os.getpid(), signal.SIGKILL)
             return await call()
 
         with wrapping(lambda store: WrappedStore(store, carry)):
             return self.function(text)
 
-    def _is_first(self) -> bool:
-        try:
-            self.mark.touch(exist_ok=False)
-        except FileExistsError:
-            return False
-        return True
+
+def _is_first(mark: Path) -> bool:
+    """Whether nobody else has made *mark*."""
+    try:
+        mark.touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
 
 
 @dataclass(frozen=True)
@@ -159,6 +162,20 @@ class Slow:
     def __call__(self, text: str) -> str:
         self.mark.touch()
         time.sleep(self.seconds)
+        return self.function(text)
+
+
+@dataclass(frozen=True)
+class Held:
+    """One run goes on; the others wait until *let_go* is there."""
+
+    function: Function
+    mark: Path
+    let_go: Path
+
+    def __call__(self, text: str) -> str:
+        if not _is_first(self.mark):
+            until(self.let_go.exists)
         return self.function(text)
 
 

@@ -17,6 +17,7 @@ from tests.dask.conftest import QUIET
 from tests.dask.on_workers import (
     FILES_PER_TASK,
     TASKS,
+    Held,
     Slow,
     comes_late,
     commit_inside,
@@ -45,20 +46,23 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_p8_a_client_that_is_closed_leaves_its_slices_to_the_driver(
     cluster: LocalCluster, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    table = tmp_path / "table"
     client = Client(cluster, set_as_default=False)
     client.wait_for_workers(2, timeout=60)
     publisher = fc.dask.publisher(client)
 
     class Closing:
         def map(self, function: Function, texts: Sequence[str], /) -> Iterator[str]:
-            answers = publisher.map(function, texts)
+            held = Held(function, tmp_path / "first", tmp_path / "closed")
+            answers = publisher.map(held, texts)
             yield next(answers)
             client.close()
+            held.let_go.touch()
             yield from answers
 
-    write(tmp_path, mode="append", publisher=Closing())
-    write(tmp_path, mode="overwrite", publisher=publisher)
-    assert contents(tmp_path) == expected("overwrite")
+    write(table, mode="append", publisher=Closing())
+    write(table, mode="overwrite", publisher=publisher)
+    assert contents(table) == expected("overwrite")
     assert publisher.width == 2, "as far as is known"
     while_running, *after = warned(caplog)
     assert "done here: BrokenExecutor: the Client of Dask was closed" in while_running
