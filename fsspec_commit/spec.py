@@ -144,7 +144,7 @@ def check_task_id(task_id: object, job: JobRecord) -> None:
     if is_flag or not isinstance(task_id, int) or not 0 <= task_id < TASKS_MAX:
         message = f"a task id is a number from 0 on, {TASKS_MAX - 1} at most, not {task_id!r}"
         raise RequestError(message, kind="invalid_task_id", job_id=job.job_id)
-    if job.collect == "store" and job.tasks is not None and task_id >= job.tasks:
+    if job.is_collected and job.tasks is not None and task_id >= job.tasks:
         message = (
             f"job {job.job_id} has {job.tasks} tasks, 0 to {job.tasks - 1}, and none is number "
             f"{task_id}: what it wrote would be left out; start the job with tasks={task_id + 1} "

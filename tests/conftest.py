@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from fsspec_commit import client_pool
-from fsspec_commit.sync import bridge
+from fsspec_commit.sync import afterwards, bridge
 from fsspec_commit.testing.garbage import only_what_comes
 
 if TYPE_CHECKING:
@@ -92,6 +92,26 @@ def no_client_is_kept() -> Iterator[None]:
     yield
     if client_pool.kept():
         bridge.run(client_pool.close_idle())
+
+
+@pytest.fixture(scope="session", autouse=True)
+def commits_wait() -> Iterator[None]:
+    """What a test finds does not hang on how far the rest of an area is removed.
+
+    What goes on when a commit has returned is tried by tests that ask for `goes_on`, by the
+    simulator, and by each program that a test begins.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bridge, "wait_at_exit", lambda _: False)
+        yield
+
+
+@pytest.fixture
+def goes_on(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The rest of an area is removed when its commit has returned."""
+    monkeypatch.setattr(bridge, "wait_at_exit", lambda _: True)
+    yield
+    bridge.run(afterwards.all_ended())
 
 
 @pytest.fixture(autouse=True)

@@ -606,9 +606,16 @@ ToCommit == {d \in counted : d.state = "committed"}
 Stands(d) == \A a \in ChosenIn(d) : store.visible[NameOf(a)] = a
 Says(what) == \E s \in Settlers : at[s] \in what
 
+(* The caller of a driver may be told as soon as job.json has gone: what is left means nothing. *)
+HasReturned(s) ==
+    \/ at[s] = "returned"
+    \/ /\ s \in Drivers /\ JobGoesFirst /\ at[s] \in {"uploads", "forget", "rest"}
+       /\ holds[s] # None /\ holds[s].state = "committed"
+Returned == \E s \in Settlers : HasReturned(s)
+
 (* Of a returned commit every file is there, byte-exact, until a later job takes it away. *)
 P1Complete ==
-    later = "idle" /\ Says({"returned"}) => \E d \in ToCommit : Stands(d)
+    later = "idle" /\ Returned => \E d \in ToCommit : Stands(d)
 
 (* Nothing of any other attempt is, at any time. *)
 P2Exclusive ==
@@ -628,7 +635,7 @@ P6Continuity ==
 
 P7DecidedOnce ==
     /\ Cardinality(counted) <= 1
-    /\ Says({"returned", "told committed"}) => ToCommit # {}
+    /\ Returned \/ Says({"told committed"}) => ToCommit # {}
 
 (* What another program has written over after its attempt had committed. *)
 IsSpoilt(a) == Committer # "v1" /\ a \in store.altered /\ store.visible[NameOf(a)] # a
@@ -649,7 +656,7 @@ P8StaysDecided ==
 (* Old files stay until each new one is there; then none is left. *)
 P9NothingLost ==
     /\ later = "idle" /\ ~InPlace /\ store.visible[OldName] # Old => \E d \in ToCommit : Stands(d)
-    /\ later = "idle" /\ Says({"returned"}) => store.visible[OldName] # Old
+    /\ later = "idle" /\ Returned => store.visible[OldName] # Old
 
 (* A marker speaks for whole datasets only. *)
 MarkerMeansComplete ==

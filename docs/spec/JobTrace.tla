@@ -130,7 +130,7 @@ Idempotent(e) ==
 (* What a caller is told is what its process here is told; and that nothing is committed is true. *)
 Told(e) ==
     /\ e.what = "told"
-    /\ e.as = {} \/ at[e.who] \in e.as
+    /\ e.as = {} \/ at[e.who] \in e.as \/ ("returned" \in e.as /\ HasReturned(e.who))
     /\ e.nothing => ToCommit = {}
     /\ UNCHANGED vars
 

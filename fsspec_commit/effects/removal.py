@@ -14,7 +14,7 @@ from fsspec_commit.effects.confirmed.files import ConfirmedFiles
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.deletion import Permit
 from fsspec_commit.effects.leftover_uploads import PublishedIds, nothing_published
-from fsspec_commit.effects.retirement import Retirement
+from fsspec_commit.effects.retirement import Rest, Retirement
 from fsspec_commit.errors import PartialCommitError
 from fsspec_commit.layout import JobLayout, StorePath
 from fsspec_commit.names import SUCCESS, is_never_reused
@@ -55,8 +55,12 @@ class Removal(Protocol):
         *,
         published: PublishedIds = nothing_published,
         adopted: bool = True,
-    ) -> None:
-        """Remove a settled job's area, after bringing back files that are in it by mistake."""
+    ) -> Rest:
+        """Remove a settled job's area, after bringing back files that are in it by mistake.
+
+        Returns:
+            What removes the rest, of a job that is over: see `Retirement.retire`.
+        """
 
     def may_take(self, name: str, *, in_place: bool) -> bool:
         """Whether the old file *name* can be deleted, or replaced, without risk to a newer one."""
@@ -94,9 +98,9 @@ class _Retiring:
         *,
         published: PublishedIds = nothing_published,
         adopted: bool = True,
-    ) -> None:
+    ) -> Rest:
         """Remove the area as its store can."""
-        await self._retirement.retire(layout, permit, published=published, adopted=adopted)
+        return await self._retirement.retire(layout, permit, published=published, adopted=adopted)
 
     def late_takes(self, name: str) -> LateTakes | None:  # noqa: ARG002
         """Nothing: a request can only delete the listed file."""
@@ -155,7 +159,7 @@ class TrashRemoval(_Retiring):
         *,
         published: PublishedIds = nothing_published,
         adopted: bool = True,
-    ) -> None:
+    ) -> Rest:
         """Remove the area, after putting back files that a slower driver moved there by mistake.
 
         The trash is checked before the area is removed, and again once nobody finds it any more.
@@ -175,7 +179,7 @@ class TrashRemoval(_Retiring):
                     raise PartialCommitError(message, path=entry.path, stage="replace")
 
         await bring_back(layout.area)
-        await self._retirement.retire(
+        return await self._retirement.retire(
             layout,
             permit,
             published=published,

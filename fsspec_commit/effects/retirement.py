@@ -15,6 +15,12 @@ from fsspec_commit.layout import JobLayout, StorePath
 
 Leaving: TypeAlias = Callable[[StorePath], Awaitable[None]]
 """Called with the path of the area, once no late driver can find it, before it is deleted."""
+Rest: TypeAlias = Callable[[], Awaitable[None]]
+"""Removes what is left of an area that means nothing any more, whenever it is called."""
+
+
+async def nothing() -> None:
+    """What is left to remove where all of an area is gone."""
 
 
 class Retirement(Protocol):
@@ -28,7 +34,7 @@ class Retirement(Protocol):
         published: PublishedIds = nothing_published,
         adopted: bool = True,
         leaving: Leaving | None = None,
-    ) -> None:
+    ) -> Rest:
         """Remove a settled job's area, so that no late driver can act on it at any moment.
 
         Args:
@@ -38,6 +44,10 @@ class Retirement(Protocol):
                 where ``published`` stands.
             adopted: Whether another program may have written for the job, also beside its area.
             leaving: Brings back files that are in the area by mistake.
+
+        Returns:
+            What removes the rest. The job is over before it is called; if it never is, the area is
+            void, and `clean` removes it.
         """
 
 
@@ -56,8 +66,8 @@ class RetiringByRename:
         published: PublishedIds = nothing_published,  # noqa: ARG002  # nothing of it is elsewhere
         adopted: bool = True,  # noqa: ARG002  # nor what another program has written
         leaving: Leaving | None = None,
-    ) -> None:
-        """Rename the area away whole, then delete it under its new name.
+    ) -> Rest:
+        """Rename the area away whole, then delete it under its new name, with no rest.
 
         Raises:
             PartialCommitError: A ``clean`` that runs meanwhile has put it back.
@@ -73,6 +83,7 @@ class RetiringByRename:
                 "every file is in place, and a clean that ran meanwhile has kept the work area"
             )
             raise PartialCommitError(message, remaining=0, stage="retire")
+        return nothing
 
     async def _left(self, layout: JobLayout, leaving: Leaving) -> StorePath:
         """The area's path after *leaving* has inspected it; if that fails, the area is put back.
@@ -123,8 +134,8 @@ class RetiringInOrder:
         published: PublishedIds = nothing_published,
         adopted: bool = True,
         leaving: Leaving | None = None,
-    ) -> None:
-        """Delete ``job.json``, abort the job's uploads, and delete the area."""
+    ) -> Rest:
+        """Delete ``job.json``; the rest is to abort the job's uploads, and to delete the area."""
         is_published = published is not nothing_published
         _, contents = await both(
             self._store.delete(layout.spec, permit),
@@ -133,13 +144,12 @@ class RetiringInOrder:
         permit = deletion.of_void_area(layout)
         if leaving is not None:
             await leaving(layout.area)
-        await empty(
-            self._store,
-            layout,
-            permit,
-            contents,
-            beside=self._drop_uploads(layout, permit, published, adopted=adopted),
-        )
+
+        async def rest() -> None:
+            uploads = self._drop_uploads(layout, permit, published, adopted=adopted)
+            await empty(self._store, layout, permit, contents, beside=uploads)
+
+        return rest
 
     async def _drop_uploads(
         self, layout: JobLayout, permit: Permit, published: PublishedIds, *, adopted: bool

@@ -56,4 +56,5 @@ async def _aborted(job: BoundJob, by: str) -> Standing[Decision] | None:
 
 @failing_as(CommitFailedError, "abort")
 async def _remove_aborted(job: BoundJob, aborted: Standing[Decision]) -> None:
-    await job.removal.retire(job.layout, deletion.of_aborted(job.layout, aborted))
+    rest = await job.removal.retire(job.layout, deletion.of_aborted(job.layout, aborted))
+    await rest()

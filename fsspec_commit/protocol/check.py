@@ -30,7 +30,7 @@ async def check_output(job: BoundJob, messages: Sequence[object]) -> NewFiles:
 
 
 async def _chosen(job: BoundJob, messages: Sequence[object]) -> ChosenTasks:
-    if job.record.collect == "store" and job.record.tasks is not None:
+    if job.record.is_collected and job.record.tasks is not None:
         return await list_chosen(job, collect_messages(job, job.record.tasks))
     try:
         return await list_chosen(job, by_batches(check_messages(job, messages)))

@@ -54,7 +54,7 @@ from fsspec_commit.protocol.replaced import (
     recall_replaced,
 )
 from fsspec_commit.protocol.result import Finished
-from fsspec_commit.protocol.retire import retire_job
+from fsspec_commit.protocol.retire import Later, at_once, retire_job
 from fsspec_commit.protocol.sign_of_life import SignOfLife
 from fsspec_commit.protocol.streamed_list import ShortList
 from fsspec_commit.protocol.success import (
@@ -101,6 +101,7 @@ async def commit_job(
     others: bool = False,
     begun_here: bool = True,
     elsewhere: Elsewhere | None = None,
+    later: Later = at_once,
 ) -> Finished | None:
     """Make exactly the chosen attempts visible, or raise an error that says what was left.
 
@@ -115,6 +116,7 @@ async def commit_job(
         others: Some tasks ran elsewhere, so it is checked that no message is missing.
         begun_here: This driver has started the job; another one may have decided it.
         elsewhere: Others who publish, and remove what is replaced.
+        later: Has what is left of the area removed, at once or when the caller has been told.
 
     Returns:
         What was done; ``None`` if the job had nothing to do and was dropped: ``mode="ignore"`` and
@@ -148,6 +150,7 @@ async def commit_job(
         beside=prepared.beside,
         progress=progress,
         elsewhere=elsewhere,
+        later=later,
     )
     return replace(finished, warnings=(*prepared.warnings, *finished.warnings))
 
@@ -204,6 +207,7 @@ async def finish_job(
     accept_loss: bool = False,
     progress: Progress | None = None,
     elsewhere: Elsewhere | None = None,
+    later: Later = at_once,
 ) -> Finished:
     """Do everything after the decision, from the decision alone; repeatable by anyone (P8).
 
@@ -219,6 +223,7 @@ async def finish_job(
             and no marker written.
         progress: Called as files are published.
         elsewhere: Others who publish, and remove what is replaced.
+        later: Has what is left of the area removed.
 
     Raises:
         PartialCommitError: Some files may be visible, and the rest will follow; resume.
@@ -237,6 +242,7 @@ async def finish_job(
             accept_loss=accept_loss,
             placing=placing,
             elsewhere=elsewhere,
+            later=later,
         )
     except PartialCommitError as error:
         if await is_over(job):
@@ -261,6 +267,7 @@ async def _finish(
     accept_loss: bool,
     placing: Placing,
     elsewhere: Elsewhere | None,
+    later: Later,
 ) -> Finished:
     lost: list[Target] = []
     published: Standing[Published] | None = None
@@ -296,7 +303,7 @@ async def _finish(
     warnings += unmarked
     await forget_late_deletes(job, beside)
     _, left = await both(
-        forget_epochs(job, published, beside), retire_job(job, new, published, replaced)
+        forget_epochs(job, published, beside), retire_job(job, new, published, replaced, later)
     )
     return Finished(
         new,

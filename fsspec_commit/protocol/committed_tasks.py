@@ -47,7 +47,7 @@ async def committed_tasks(store: ConfirmedStore, layout: JobLayout) -> Committed
 
 async def forgotten_messages(job: BoundJob, messages: Sequence[object]) -> str | None:
     """The warning about committed tasks whose messages were not passed to the driver."""
-    if job.record.collect == "store":
+    if job.record.is_collected:
         return None  # They are where the driver looks.
     committed = await committed_tasks(job.store, job.layout)
     passed = (getattr(message, "task_id", -1) for message in messages)

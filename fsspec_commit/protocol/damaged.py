@@ -155,7 +155,8 @@ async def remove_damaged(
     else:
         await _leave_word(store, layout)
         permit = deletion.of_given_up(layout, doubt)
-    await retirement.retire(layout, permit)
+    rest = await retirement.retire(layout, permit)
+    await rest()
     return size_bytes
 
 

@@ -28,6 +28,7 @@ from fsspec_commit.protocol.file_names import FileNames
 from fsspec_commit.protocol.recovery import resume_job
 from fsspec_commit.protocol.remembered import IsInVain, begun_on_facts
 from fsspec_commit.protocol.result import CommitResult, Finished, result_of
+from fsspec_commit.protocol.retire import Later, at_once
 from fsspec_commit.protocol.start import create_job, has_nothing_to_do
 from fsspec_commit.protocol.superseded import is_over, over_after_deciding, settled_by_another
 from fsspec_commit.records.job import Decision
@@ -143,6 +144,7 @@ class Driver:
         progress: Progress | None = None,
         others: bool = False,
         elsewhere: Elsewhere | None = None,
+        later: Later = at_once,
     ) -> bool:
         """Make exactly the chosen attempts visible, or finish what an earlier call has decided.
 
@@ -153,6 +155,7 @@ class Driver:
             progress: Called as files are published.
             others: Some tasks ran elsewhere, so it is checked that no message is missing.
             elsewhere: Others who publish, and remove what is replaced, once that is decided.
+            later: Has what is left of the job's area removed, at once or when this has returned.
 
         Returns:
             Whether this call has committed the job; otherwise ``result`` is of an earlier call.
@@ -174,6 +177,7 @@ class Driver:
                 progress=progress,
                 others=others,
                 elsewhere=elsewhere,
+                later=later,
             )
             try:
                 self.result = await result_of(job, committing)
@@ -269,6 +273,7 @@ class Driver:
         progress: Progress | None,
         others: bool,
         elsewhere: Elsewhere | None,
+        later: Later,
     ) -> Finished | None:
         """Commit, or finish; ``None`` when the job had nothing to do and was dropped."""
         if self.is_skipped:
@@ -296,6 +301,7 @@ class Driver:
                         others=others,
                         begun_here=self._begun_here,
                         elsewhere=elsewhere,
+                        later=later,
                     )
                 except JobNotActiveError:
                     # A decision of ours, whose outcome was unknown, may have come through late.

@@ -191,7 +191,7 @@ def missing_tasks(
     """
     how = (
         "wait for them, or run them again"
-        if job.record.collect == "store"
+        if job.record.is_collected
         else "pass every TaskCommit to job.commit(messages), or retry them"
     )
     if extra is not None:

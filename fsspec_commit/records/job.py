@@ -65,6 +65,11 @@ class JobRecord(JsonRecord, frozen=True, kw_only=True):
         """Refuse another job's record."""
         must_be(self.job_id, layout.job_id, "job")
 
+    @property
+    def is_collected(self) -> bool:
+        """Whether the messages of tasks are in the store, instead of being passed to the driver."""
+        return self.collect == "store"
+
     def layout(self, root: StorePath) -> JobLayout:
         """The job's paths below the destination, as the opened store names it."""
         return DestinationLayout(root).job(self.job_id)

@@ -138,6 +138,11 @@ def wrapping(wrap: Wrap) -> Iterator[None]:
         _wrappers.remove(wrap)
 
 
+def is_wrapping() -> bool:
+    """Whether stores that are opened now are wrapped."""
+    return bool(_wrappers)
+
+
 @cache
 def _entry_points() -> dict[str, str]:
     """The adapters of installed packages; finding them takes longer than a request."""

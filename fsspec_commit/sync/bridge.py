@@ -12,12 +12,13 @@ with it every caller, for ever.
 
 import asyncio
 import atexit
+import importlib
 import logging
 import os
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import suppress
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from fsspec_commit.client_pool import end, serve
@@ -27,7 +28,10 @@ T = TypeVar("T")
 
 _EXIT_S = 5.0
 """So long an exit waits for clients that are being closed."""
+_WAIT_AT_EXIT_S = 30.0
+"""So long an exit waits for what goes on."""
 _log = logging.getLogger("fsspec_commit")
+_waited_for = set[Callable[[], Coroutine[Any, Any, None]]]()
 _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
 
@@ -68,6 +72,34 @@ def _close_clients() -> None:
     if _loop is not None:
         with suppress(Exception):
             asyncio.run_coroutine_threadsafe(end(), _loop).result(_EXIT_S)
+
+
+def wait_at_exit(end: Callable[[], Coroutine[Any, Any, None]]) -> bool:
+    """Have the program wait for *end* before it ends, for a while.
+
+    That is before the pools of threads end, too: a loop looks up the names of hosts in one.
+
+    Returns:
+        Whether it will; if not, the program is ending already.
+    """
+    if end in _waited_for:
+        return True
+    begin_of_end: Callable[[Callable[[], None]], object]
+    begin_of_end = getattr(threading, "_register_atexit", atexit.register)
+    importlib.import_module("concurrent.futures.thread")  # What it has called is called after ours.
+    try:
+        begin_of_end(partial(_wait, end))
+    except RuntimeError:
+        return False
+    _waited_for.add(end)
+    return True
+
+
+def _wait(end: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    if _loop is None:
+        return
+    with suppress(Exception, KeyboardInterrupt):
+        asyncio.run_coroutine_threadsafe(end(), _loop).result(_WAIT_AT_EXIT_S)
 
 
 def _renew_lock() -> None:

@@ -3,6 +3,7 @@
 import logging
 import os
 from collections.abc import Iterable, Mapping
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Never, Self, Unpack
 
@@ -22,6 +23,7 @@ from fsspec_commit.records.job import Mode, TaskCommit
 from fsspec_commit.selection import Selection, chosen_before
 from fsspec_commit.spec import WAIT_S, JobSpec, check_spec, check_task_id, not_from_here, open_spec
 from fsspec_commit.sync import bridge
+from fsspec_commit.sync.afterwards import Afterwards, ended, warn
 from fsspec_commit.sync.local_tasks import LocalTasks
 from fsspec_commit.sync.progress import ProgressReport
 from fsspec_commit.sync.spreading import elsewhere_by
@@ -245,7 +247,7 @@ class Job:
             return driver.result
         driver.refuse_aborted()
         try:
-            chosen = self._tasks.messages(bound, messages, collected=self._is_collected)
+            chosen = self._tasks.messages(bound, messages, collected=bound.record.is_collected)
         except CommitError as error:
             told = bridge.run(driver.instead_of(error))
             if told is error:
@@ -333,6 +335,8 @@ class Job:
 
     async def _commit(self, bound: BoundJob, messages: list[TaskCommit]) -> None:
         """Commit, unless another thread has done so first."""
+        await ended(self.destination)
+        after = Afterwards(waits=not (self._begun_here and self._options.get("write_behind", True)))
         if not await self._driver.commit(
             messages,
             wait_s=self._options.get("wait_s", WAIT_S),
@@ -340,12 +344,12 @@ class Job:
             progress=self._progress.advance,
             others=self._is_shared or self._tasks.has_others,
             elsewhere=elsewhere_by(self._options, bound.record, self._location),
+            later=after.take,
         ):
             return
         self._progress.finish()
-        await self._close(bound)
-        for warning in self.result.warnings:
-            _log.warning("job %s to %r: %s", self.job_id, self.destination, warning)
+        await after.begin(bound, partial(self._close, bound))
+        warn(bound, self.result.warnings)
         _log.info("job %s to %r %s", self.job_id, self.destination, self.result.state)
 
     async def _close(self, bound: BoundJob) -> None:
@@ -357,10 +361,6 @@ class Job:
         """Say, now and not once more when it is dropped, that the job is left open."""
         self._begun_here = False
         return note_left(error, bound.settle_command("abort"), why)
-
-    @property
-    def _is_collected(self) -> bool:
-        return self._started().record.collect == "store"
 
     def _started(self) -> BoundJob:
         return self._driver.started()
@@ -386,7 +386,7 @@ class Job:
         driver: Driver | None = getattr(self, "_driver", None)
         if driver is None or driver.state != "open" or not self._begun_here:
             return
-        if driver.job is None or self._pid != os.getpid() or self._is_collected:
+        if driver.job is None or self._pid != os.getpid() or driver.job.record.is_collected:
             return
         tell_unfinished(self, self.job_id, self.destination, driver.job.settle_command("abort"))
 

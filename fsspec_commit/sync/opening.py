@@ -9,9 +9,10 @@ from fsspec_commit.effects.stored_records import damaged
 from fsspec_commit.errors import UnsafeStoreError
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.layout import DestinationLayout
-from fsspec_commit.location import DestinationLike, locate
+from fsspec_commit.location import DestinationLike, Location, locate
 from fsspec_commit.records.job import JobRecord
 from fsspec_commit.store import OpenOptions
+from fsspec_commit.sync.afterwards import ended
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -28,8 +29,18 @@ async def opened(
 ) -> AsyncIterator[OpenDestination]:
     """Open what the caller names, and close it at the end of the block."""
     location = locate(destination, storage_options, filesystem)
-    async with closing(await open_destination(location, options, ids=SYSTEM_IDS)) as to:
+    async with closing(await open_when_quiet(location, options)) as to:
         yield to
+
+
+async def open_when_quiet(location: Location, options: OpenOptions) -> OpenDestination:
+    """Open a destination where nothing goes on any more of what this process has committed.
+
+    Raises:
+        StoreError: The store cannot be reached.
+    """
+    await ended(location.url)
+    return await open_destination(location, options, ids=SYSTEM_IDS)
 
 
 @asynccontextmanager

@@ -7,7 +7,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from fsspec_commit.destination import OpenDestination, open_destination, probe_destination
+from fsspec_commit.destination import OpenDestination, probe_destination
 from fsspec_commit.errors import CommitError, RequestError
 from fsspec_commit.hadoop.jobs import HadoopJob
 from fsspec_commit.hadoop.jobs import hadoop_jobs as jobs_of_hadoop
@@ -30,7 +30,7 @@ from fsspec_commit.selection import Selection, leftover_uploads, retiring
 from fsspec_commit.store import OpenOptions
 from fsspec_commit.store.probe import ProbeReport
 from fsspec_commit.sync.bridge import blocking, run
-from fsspec_commit.sync.opening import closing, opened, or_damaged
+from fsspec_commit.sync.opening import closing, open_when_quiet, opened, or_damaged
 from fsspec_commit.sync.progress import ProgressReport
 from fsspec_commit.sync.spreading import elsewhere_by
 from fsspec_commit.sync.unfinished import note_interrupted
@@ -266,7 +266,7 @@ async def clean(
 
     async def cleaned() -> CleanReport:
         options = OpenOptions(single_writer=single_writer, choosing=True)
-        async with closing(await open_destination(location, options, ids=SYSTEM_IDS)) as to:
+        async with closing(await open_when_quiet(location, options)) as to:
             facts = await to.capabilities(probing=probe)
             report = await clean_up(
                 to.store,
@@ -363,13 +363,13 @@ async def _open_job(
     """Open a job that has begun, on a store that flushes what the job's own driver flushes."""
     location = locate(destination, storage_options, filesystem)
     options = OpenOptions(single_writer=single_writer)
-    async with closing(await reached(open_destination(location, options, ids=SYSTEM_IDS))) as to:
+    async with closing(await reached(open_when_quiet(location, options))) as to:
         record = await _record(to, job_id)
         if record.durability == options.durability:
             yield or_damaged(to, to.bind, record)
             return
     options = replace(options, durability=record.durability)
-    async with closing(await reached(open_destination(location, options, ids=SYSTEM_IDS))) as to:
+    async with closing(await reached(open_when_quiet(location, options))) as to:
         yield or_damaged(to, to.bind, record)
 
 

@@ -13,30 +13,31 @@ from tests.protocol.in_virtual_time import wrote
 from tests.protocol.trips import Trips
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from fsspec_commit.protocol.retire import Remove
     from fsspec_commit.records.job import Mode
 
 UUID = "6a0d9b8e-5c0f-4a55-9f0e-0123456789ab"
 OLD = (f"day=1/old-{UUID}.txt", f"day=2/old-{UUID}.txt")
 FILES = ("day=1/a.txt", "day=2/b.txt")
 ROUND_TRIPS: dict[tuple[str, Mode], tuple[int, int, int]] = {
-    ("s3", "append"): (1, 1, 10),
-    ("s3", "overwrite"): (1, 1, 12),
-    ("s3", "overwrite_partitions"): (1, 1, 13),
-    ("s3-versioned", "append"): (1, 1, 11),
-    ("s3-versioned", "overwrite"): (1, 1, 13),
-    ("minio", "append"): (1, 1, 13),
-    ("gcs", "append"): (1, 1, 11),
-    ("gcs", "overwrite"): (1, 1, 13),
-    ("gcs", "overwrite_partitions"): (1, 1, 14),
-    ("gen2", "append"): (1, 1, 11),
-    ("gen2", "overwrite"): (1, 1, 13),
-    ("gen2", "overwrite_partitions"): (1, 1, 14),
+    ("s3", "append"): (1, 1, 8),
+    ("s3", "overwrite"): (1, 1, 10),
+    ("s3", "overwrite_partitions"): (1, 1, 11),
+    ("s3-versioned", "append"): (1, 1, 9),
+    ("s3-versioned", "overwrite"): (1, 1, 11),
+    ("minio", "append"): (1, 1, 8),
+    ("gcs", "append"): (1, 1, 9),
+    ("gcs", "overwrite"): (1, 1, 11),
+    ("gcs", "overwrite_partitions"): (1, 1, 12),
+    ("gen2", "append"): (1, 1, 9),
+    ("gen2", "overwrite"): (1, 1, 11),
+    ("gen2", "overwrite_partitions"): (1, 1, 12),
     ("hdfs", "append"): (3, 4, 17),
     ("hdfs", "overwrite"): (3, 4, 26),
 }
-"""Of the start of a job, the commit of a task, and the commit of the job."""
+"""Of a job's start, the commit of a task, and the commit of the job until its caller is told."""
 NAMES = {
     "s3": "S3",
     "s3-versioned": "S3 with versions",
@@ -48,6 +49,11 @@ NAMES = {
 """As the page about performance calls them."""
 SHOWN: tuple[Mode, ...] = ("append", "overwrite", "overwrite_partitions")
 PAGE = Path(__file__).parents[2] / "docs/performance.md"
+
+
+async def leave(_: Remove) -> Sequence[str]:
+    """Remove nothing of the area: whoever commits is not kept waiting for that."""
+    return ()
 
 
 async def taken(trips: Trips, mode: Mode, others: int = 0) -> tuple[int, int, int]:
@@ -69,7 +75,7 @@ async def taken(trips: Trips, mode: Mode, others: int = 0) -> tuple[int, int, in
         layout, output, job.store, rows=None, collect="messages", kept=job.own_manifests
     )
     committed = trips.taken
-    await driver.commit([message], wait_s=0)
+    await driver.commit([message], wait_s=0, later=leave)
     return began - begin, committed - written, trips.taken - committed
 
 

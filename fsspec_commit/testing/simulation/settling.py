@@ -1,7 +1,7 @@
 """How actors settle jobs: as careful programs do, and as a person does when all others are gone."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -17,6 +17,7 @@ from fsspec_commit.protocol.elsewhere import Elsewhere
 from fsspec_commit.protocol.job_records import begun_record
 from fsspec_commit.protocol.recovery import jobs, resume_job
 from fsspec_commit.protocol.result import CommitResult, result_of
+from fsspec_commit.protocol.retire import Remove
 from fsspec_commit.protocol.superseded import ended
 from fsspec_commit.records.job import JobRecord, TaskCommit
 from fsspec_commit.selection import leftover_uploads, retiring
@@ -78,6 +79,12 @@ async def settle(
         return
     world.model_at(plan.at).passed(job_id, actor, [(one.task_id, one.attempt_id) for one in given])
     progress = ProgressReport(None if plan.callback is None else Callback(plan.callback))
+    left: list[Remove] = []
+
+    async def later(remove: Remove) -> Sequence[str]:
+        left.append(remove)
+        return ()
+
     for _ in range(_COMMITS_MAX):
         committing = driver.commit(
             given,
@@ -86,8 +93,11 @@ async def settle(
             progress=progress.advance,
             others=True,
             elsewhere=elsewhere(world, process, driver.started().record, plan),
+            later=later,
         )
         told = await call(world, process, job_id, "commit", committing, driver=driver)
+        while left:
+            await left.pop()()
         if told.answer in {"returned", "skipped"} or told.error == "JobNotActiveError":
             return
         if plan.then == "leave" or (plan.then == "abort" and driver.state == "open"):

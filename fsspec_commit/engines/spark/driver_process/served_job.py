@@ -64,6 +64,8 @@ class ServedJob:
             options["partitions"] = request.partitions
         options["storage_options"] = storage_options or None
         options["allow_empty"] = True
+        # When it has been answered, its JVM may end this process at any moment.
+        options["write_behind"] = False
         callback = _TellsDecision(decided)
         options["callback"] = callback
         job = Job(url, **options).start()
