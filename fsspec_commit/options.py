@@ -20,6 +20,7 @@ from fsspec_commit.records.job import (
     Mode,
     Names,
     Success,
+    version_of,
 )
 from fsspec_commit.selection import REQUESTS
 from fsspec_commit.store import Capabilities
@@ -273,14 +274,15 @@ def record_of(
     ids: IdSource,
 ) -> JobRecord:
     """The record ``job.json`` of a new job: every option that others need, but no secret."""
-    key = options.get("idempotency_key")
+    key, mode = options.get("idempotency_key"), options.get("mode", "error")
     return JobRecord(
+        version=version_of(mode),
         nonce=ids.nonce(),
         job_id=ids.job_id(),
         destination=destination,
         committer=committer,
         capabilities=capabilities,
-        mode=options.get("mode", "error"),
+        mode=mode,
         partitions=tuple(declared_partition(name) for name in options.get("partitions", ())),
         names=options.get("names", "unique"),
         tasks=options.get("tasks"),

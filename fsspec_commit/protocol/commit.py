@@ -69,7 +69,7 @@ from fsspec_commit.protocol.superseded import (
     settled_by_another,
 )
 from fsspec_commit.records import Standing
-from fsspec_commit.records.job import Claim, Decision, Published
+from fsspec_commit.records.job import Claim, Decision, Published, Replaced, ReplacedFile
 from fsspec_commit.store import Directory, Entry
 
 if TYPE_CHECKING:
@@ -343,8 +343,15 @@ async def _wanted(
 ) -> Decision:
     """The decision to make, with everything that finishing the job will need."""
     chosen = new.manifests.chosen
-    replaced, stale = await both(finish_list(found.list, old), looks.stale(claim))
+    replaced: Replaced | None = None
+    # Whoever knows version 1 alone, of which the job may be, reads no decision of another one.
+    if found.list is not None and job.record.version > 1:
+        replaced = found.list.inline(ReplacedFile)
+    stale = found.stale
+    if replaced is None:
+        replaced, stale = await both(finish_list(found.list, old), looks.stale(claim))
     return Decision(
+        version=2 if isinstance(replaced, tuple) else 1,
         nonce=job.store.ids.nonce(),
         job_id=job.record.job_id,
         state="committed",

@@ -7,6 +7,8 @@ the names of others first finds out which names the store takes for one.
 
 from dataclasses import dataclass
 
+from fsspec_commit.effects.parallel import both, failure_or
+from fsspec_commit.errors import CommitError
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.early_look import EarlyLook, Look
 from fsspec_commit.protocol.listing import first_visible
@@ -18,6 +20,9 @@ from fsspec_commit.protocol.streamed_list import ListWriter
 from fsspec_commit.protocol.success import seen_success
 from fsspec_commit.records.job import Claim, FileIdentity
 
+_LONG_S = 1.0
+"""After so long a marker is looked for once more."""
+
 
 @dataclass(frozen=True, slots=True)
 class OldFiles:
@@ -26,10 +31,13 @@ class OldFiles:
     Attributes:
         list: What writes the list of those that will go; ``None`` if none is listed.
         outside: Those that stay because they are in no partition.
+        stale: The marker that stood meanwhile, or, if that took long, after it: one that came
+            since would stand for half.
     """
 
     list: ListWriter | None
     outside: FilesOutside
+    stale: FileIdentity | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +48,8 @@ class Looks:
         is_done: Whether its key has committed, as of :func:`is_done`.
         data: The name of some file with data, as of :func:`first_visible`.
         old_files: The files that it replaces, as of :func:`list_replaced`.
-        stale: The marker that stands, as of :func:`seen_success`. A job that replaces files looks
-            for it when it has listed them, which may take long: one that comes meanwhile would
-            stand for half.
+        stale: The marker that stands, as of :func:`seen_success`, where no old files are listed, or
+            while the list of many is written.
     """
 
     is_done: Look[bool]
@@ -55,8 +62,18 @@ def looks_of(job: BoundJob, new: NewFiles, early: EarlyLook) -> Looks:
     """The looks of *job*; those that may count *early* are taken then."""
 
     async def old_files(claim: Claim) -> OldFiles:
-        outside = FilesOutside()
-        return OldFiles(await list_replaced(job, claim, new, outside, early.is_settled), outside)
+        outside, began_s = FilesOutside(), job.store.clock()
+        listing = list_replaced(job, claim, new, outside, early.is_settled)
+        if not replaces(job):
+            return OldFiles(await listing, outside, None)
+        listed, seen = await both(listing, failure_or(seen_success(job)))
+        try:
+            is_long = job.store.clock() - began_s > _LONG_S
+            stale = await seen_success(job) if is_long else _or_raised(seen)
+        except BaseException:
+            await _discard(OldFiles(listed, outside, None))
+            raise
+        return OldFiles(listed, outside, stale)
 
     looks = Looks(
         Look(lambda _: is_done(job)),
@@ -73,6 +90,12 @@ def looks_of(job: BoundJob, new: NewFiles, early: EarlyLook) -> Looks:
     elif not new.may_meet_others:
         early.take(looks.old_files)
     return looks
+
+
+def _or_raised(seen: FileIdentity | CommitError | None) -> FileIdentity | None:
+    if isinstance(seen, CommitError):
+        raise seen
+    return seen
 
 
 async def _discard(found: OldFiles) -> None:

@@ -1,8 +1,8 @@
 """The old files: checked by the mode, listed before the decision, and removed at the end (P9).
 
-The list of what is to be removed is written before the decision, which contains its digest, so that
-every driver that finishes the job removes exactly that. It is streamed, since it can be longer than
-memory.
+What is to be removed is listed before the decision, so that every driver that finishes the job
+removes exactly that. The decision holds a short list; a longer one is written before it, which then
+contains its digest. It is streamed, since it can be longer than memory.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
@@ -149,7 +149,7 @@ async def list_replaced(
 
 
 async def finish_list(writer: ListWriter | None, short: ShortList) -> ReplacedList | None:
-    """Write the list of replaced files to its end; the content of a short one is put into *short*.
+    """Write a list of replaced files to its end; the content of a short one is put into *short*.
 
     Returns:
         The count and digest of the list; ``None`` if nothing is replaced.
@@ -207,7 +207,7 @@ def _refuse_unsafe(job: BoundJob, name: str, *, in_place: bool) -> None:
 
 @dataclass(slots=True)
 class ReplacedFiles:
-    """The list that a decision names, read from the store.
+    """The old files of a decision: those that it holds, or that it names a list of.
 
     Indexed by the name of a new file, it returns what must stand there when the file is published:
     nothing, or the old file that is replaced in place.
@@ -235,22 +235,24 @@ class ReplacedFiles:
     @property
     def count(self) -> int:
         """How many old files the list names."""
-        return 0 if self.decision.replaced is None else self.decision.replaced.count
+        return self.decision.replaced_count
 
     @property
     def listed(self) -> tuple[StorePath, Listed] | None:
-        """Where the list stands, and which one it must be; ``None`` if nothing is replaced."""
+        """Where the list stands, and which one it must be; ``None`` if there is none."""
         listed, claim = self.decision.replaced, self.decision.claim
-        if listed is None or claim is None:
+        if not isinstance(listed, ReplacedList) or claim is None:
             return None
         return self.job.layout.replaced(claim.nonce), Listed(listed.count, listed.digest)
 
     async def batches(self) -> AsyncIterator[list[ReplacedFile]]:
-        """The list, in batches.
+        """The old files, in batches.
 
         Raises:
             RecordError: At the end, if it is not the list that the decision names.
         """
+        if isinstance(self.decision.replaced, tuple):
+            yield list(self.decision.replaced)
         if self.listed is None:
             return
         path, fixed = self.listed

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+INLINE_BYTES_MAX = 64 << 10
+"""A list of so many bytes may be in the record that would name it."""
 _CHUNK_BYTES = 1 << 20
 _HELD_BYTES_MAX = 1 << 20
 _LINES_BYTES = 1 << 17
@@ -79,6 +81,13 @@ class ListWriter:
         self._count += 1
         if len(self._held) >= _HELD_BYTES_MAX:
             await self._flush()
+
+    def inline(self, kind: type[T]) -> tuple[T, ...] | None:
+        """What was added, if the record that would name the list may hold it: none is written."""
+        if self._file is not None or len(self._held) > INLINE_BYTES_MAX:
+            return None
+        lines = bytes(self._held).splitlines()
+        return tuple(decode_strictly(line, kind, _CHUNK_BYTES) for line in lines)
 
     async def finish(self) -> Listed | None:
         """Finish the list, which then stands; ``None`` if it is empty and was not written."""

@@ -13,7 +13,7 @@ from fsspec.callbacks import Callback
 
 import fsspec_commit as fc
 from fsspec_commit.errors import Reply
-from fsspec_commit.protocol import sign_of_life
+from fsspec_commit.protocol import looks, sign_of_life
 from fsspec_commit.protocol.result import shown_bytes
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash, Fault, inject
@@ -153,8 +153,13 @@ def test_a_job_without_a_claim_shows_no_sign_of_life(
     assert "create alive" not in calls[calls.index("delete claim") :]
 
 
-def test_p1_a_marker_that_came_while_files_were_listed_is_removed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("apart", [True, False])
+def test_p1_a_marker_that_came_while_files_were_listed_is_removed(
+    tmp_path: Path, apart: bool, request: pytest.FixtureRequest
+) -> None:
     """Of a job on another partition: it would stand for half of this one."""
+    if apart:
+        request.getfixturevalue("lists_apart")
     place = tmp_path / "out"
     with fc.Job(place, mode="append") as job:
         write(job.task(), "p=1/old.txt").commit()
@@ -165,7 +170,8 @@ def test_p1_a_marker_that_came_while_files_were_listed_is_removed(tmp_path: Path
     async def carry(verb: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
         answer = await call()
         if verb.startswith("list_") and path.endswith("/p=1") and left:
-            await asyncio.sleep(0.2)  # Others of this job's calls get to their end meanwhile.
+            # Others of this job's calls get to their end meanwhile; and so long is long.
+            await asyncio.sleep(looks._LONG_S + 0.1)
             await asyncio.to_thread(other.commit, [left.pop()])
         if verb.startswith("rename") and any(place.glob("p=1/a-*")):
             seen.append((place / "_SUCCESS").exists())

@@ -187,6 +187,7 @@ def test_another_destination_in_a_long_tree_is_refused(
     assert caught.value.outcome == "not_committed"
 
 
+@pytest.mark.usefixtures("lists_apart")
 def test_old_files_of_many_batches_are_deleted_without_a_pause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -208,6 +209,7 @@ def test_old_files_of_many_batches_are_deleted_without_a_pause(
 
 
 @pytest.mark.guarantees("P8")
+@pytest.mark.usefixtures("lists_apart")
 @pytest.mark.parametrize("stands", [1, 2, 5])
 def test_nothing_of_a_batch_is_deleted_once_another_has_ended_the_job(
     stands: int, monkeypatch: pytest.MonkeyPatch

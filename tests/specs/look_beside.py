@@ -12,8 +12,8 @@ what is seen beside it counts for nothing. Else the job looks once more, after a
 
 Each job removes the marker that it saw before it publishes, and leaves one; it marks its key when
 its marker stands, and its epoch may stand before both. A job that overwrites looks for the marker
-when it knows which files it replaces. Drivers may die anywhere; somebody resumes what is decided,
-and aborts what is not, dead or alive.
+first, or, where it replaces many files, when it knows which. Drivers may die anywhere; somebody
+resumes what is decided, and aborts what is not, dead or alive.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ Weakened: TypeAlias = Literal[
     "looks_beside_its_claim",  # all at once
     "ends_before_its_epoch",  # the epoch is written when the job is over
 ]
-JOBS = ("AO", "OA", "EE", "KK", "OO", "EO", "OE", "AE", "EA", "KO", "OK")
-"""What the jobs do, oldest first: append (A), with one key (K), overwrite (O), or refuse what is
-there (E)."""
-BY_DAY = JOBS[:5]
+JOBS = ("AL", "AO", "OA", "EE", "KK", "OO", "LA", "LO", "EO", "OE", "AE", "EA", "KO", "OK")
+"""What the jobs do, oldest first: append (A), with one key (K), overwrite a few files (O) or many
+(L), or refuse what is there (E)."""
+BY_DAY = JOBS[:7]
 _FILE, _OLD, _DONE, _MARKER = "file ", "old", "done", "marker "
 
 
@@ -107,7 +107,13 @@ class _Model:
         self._weakened = weakened
         markers = tuple(f"{_MARKER}{job}" for job in self._jobs)
         files = (*(f"{_FILE}{job}" for job in self._jobs), _OLD)
-        looks = {"A": markers, "K": (*markers, _DONE), "E": (*files, *markers), "O": files}
+        looks = {
+            "A": markers,
+            "K": (*markers, _DONE),
+            "E": (*files, *markers),
+            "O": (*markers, *files),
+            "L": files,
+        }
         self._looks = [looks[mode] for mode in modes]
         self._markers = frozenset(markers)
 
@@ -277,7 +283,7 @@ class _Model:
     def _chooses(self, now: State, job: int, driver: Driver) -> Iterator[Act]:
         mode = self._modes[job]
         seen = driver.seen
-        if mode == "O" and not driver.claimed:
+        if mode == "L" and not driver.claimed:
             seen |= self._markers & now.there
             yield "looks for the marker", Driver("decide", claimed=True, seen=seen), now
             return
@@ -288,7 +294,7 @@ class _Model:
         elif now.decided[job] or job not in now.areas:
             yield "is too late", Driver("over"), withdrawn
         else:
-            goes = (files if mode == "O" else frozenset()) | (seen & self._markers)
+            goes = (files if mode in "OL" else frozenset()) | (seen & self._markers)
             replaced = (*now.replaced[:job], goes, *now.replaced[job + 1 :])
             left = self._decides(now, job, "C")._replace(replaced=replaced)
             yield "decides", Driver("remove"), left
@@ -373,5 +379,5 @@ class _Model:
         for job in order:
             if self._modes[job] == "E" and there:
                 return None
-            there = (frozenset() if self._modes[job] == "O" else there) | {f"{_FILE}{job}"}
+            there = (frozenset() if self._modes[job] in "OL" else there) | {f"{_FILE}{job}"}
         return there

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from fsspec_commit.protocol import looks, marker_under_way
-from fsspec_commit.protocol.replaced import list_replaced
-from fsspec_commit.protocol.success import seen_success
 from fsspec_commit.testing.simulation import FaultAt, JobPlan, Plan
 from tests.protocol.planted.bug import Bug
 
@@ -60,18 +59,8 @@ def decides_before_its_marker_is_prepared(patch: pytest.MonkeyPatch) -> None:
 
 
 def looks_for_the_marker_before_it_lists(patch: pytest.MonkeyPatch) -> None:
-    """One that comes while old files are listed stands for half of the job."""
-    seen: dict[Any, Any] = {}
-
-    async def listed(job: Any, *args: Any) -> Any:
-        seen[job.layout] = await seen_success(job)
-        return await list_replaced(job, *args)
-
-    async def seen_before(job: Any) -> Any:
-        return seen.pop(job.layout) if job.layout in seen else await seen_success(job)
-
-    patch.setattr(looks, "list_replaced", listed)
-    patch.setattr(looks, "seen_success", seen_before)
+    """One that comes while old files are listed, for long, stands for half of the job."""
+    patch.setattr(looks, "_LONG_S", inf)
 
 
 CLAIMED_TWICE = Plan(

@@ -78,6 +78,7 @@ def deletes_blindly(patch: pytest.MonkeyPatch) -> None:
 
 LATE_DELETION = Plan(
     family="s3",
+    lists_apart=True,
     same=True,
     old=("a.txt", "b.txt"),
     jobs=(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -9,12 +10,13 @@ from fsspec_commit.effects import confirm, deletion
 from fsspec_commit.effects.confirmed import files, uploads
 from fsspec_commit.effects.confirmed.one_shot import Seen
 from fsspec_commit.effects.removal import Removed, TrashRemoval
-from fsspec_commit.effects.retirement import RetiringByRename
+from fsspec_commit.effects.retirement import RetiringByRename, RetiringInOrder
 from fsspec_commit.errors import CommitError, PartialCommitError
 from fsspec_commit.protocol import clean, commit, marks, retire, success
 from fsspec_commit.protocol.deleting import delete_replaced
 from fsspec_commit.protocol.job_state import jobs_among, read_state
 from fsspec_commit.protocol.publish import publish_files
+from fsspec_commit.protocol.streamed_list import ListWriter
 from fsspec_commit.protocol.success import remove_stale_success
 from fsspec_commit.records import Standing
 from fsspec_commit.store import Entry, Expect
@@ -249,7 +251,35 @@ def _ends_before(patch: pytest.MonkeyPatch, name: str, step: Any) -> None:
     patch.setattr(commit, name, taken)
 
 
+def leaves_an_old_file_that_its_decision_would_hold(patch: pytest.MonkeyPatch) -> None:
+    real = ListWriter.inline
+
+    def inline(self: Any, kind: Any) -> Any:
+        found = real(self, kind)
+        return found[:-1] if found else found
+
+    patch.setattr(ListWriter, "inline", inline)
+
+
+def is_told_before_its_job_is_over(patch: pytest.MonkeyPatch) -> None:
+    """Its process may end then, and others wait for a job that somebody has to resume."""
+    real = RetiringInOrder.retire
+
+    async def retire(*args: Any, **how: Any) -> Any:
+        async def rest() -> None:
+            await asyncio.sleep(1)
+            await (await real(*args, **how))()
+
+        return rest
+
+    patch.setattr(RetiringInOrder, "retire", retire)
+
+
 BUGS = {
+    "leaves an old file that its decision would hold": Bug(
+        leaves_an_old_file_that_its_decision_would_hold, ("P9",)
+    ),
+    "is told before its job is over": Bug(is_told_before_its_job_is_over),
     "marks whatever stands": Bug(marks_whatever_stands, ("P1",)),
     "marks before it deletes": Bug(marks_before_it_deletes, ("P1",)),
     "ends before its marker stands": Bug(ends_before_its_marker_stands, ("P1",)),

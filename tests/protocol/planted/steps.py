@@ -90,7 +90,7 @@ INSTEAD: dict[str, Callable[..., Any]] = {
     "job.store.list_usable": _answering(()),
     "forget_epochs": _answering(None),
     "retire_job": _answering([]),
-    "looks.old_files": _answering(OldFiles(None, FilesOutside())),
+    "looks.old_files": _answering(OldFiles(None, FilesOutside(), None)),
     "finish_list": _answering(None),
     "looks.stale": _answering(None),
     "marker.prepared": _answering(None),

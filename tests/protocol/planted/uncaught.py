@@ -63,7 +63,9 @@ HELD_BY = {
         "tests/protocol/test_early_look_beside_others.py"
         "::test_a_job_that_ends_while_its_area_is_listed_is_not_missed"
     ),
-    "lists first beside the look": f"{_LOOKS}TestOneThatEnds::test_before_the_first_listing",
+    "is told before its job is over": (
+        "tests/integration/test_afterwards.py::test_a_commit_returns_when_its_job_is_over"
+    ),
     "commit_job without announce": f"{_STEPS}test_a_callback_is_told_how_many_files_there_are",
     "finish_job without is_over": (
         "tests/protocol/test_given_up.py::test_a_driver_that_asks_again_is_told_no_more_than_is_there"

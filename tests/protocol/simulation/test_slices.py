@@ -31,7 +31,8 @@ BY_NIGHT = 1_500
 def overwrite(family: str, spread: SpreadPlan | None, **more: object) -> Plan:
     names = tuple(f"day={number}/old-{OLD}.txt" for number in range(4))
     job = JobPlan(name="a", mode="overwrite", files=FILES, attempts=ATTEMPTS, spread=spread)
-    return Plan(family=family, old=names, jobs=(replace(job, **more),))  # type: ignore[arg-type]  # of a job
+    jobs = (replace(job, **more),)  # type: ignore[arg-type]  # of a job
+    return Plan(family=family, old=names, lists_apart=True, jobs=jobs)
 
 
 def well(plan: Plan) -> Run:

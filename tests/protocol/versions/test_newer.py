@@ -183,7 +183,8 @@ def table() -> list[str]:
         shown = (
             "all of these" if by == BY_OTHERS else names or "none; `clean` aborts no uploads then"
         )
-        lines.append(f"| {kind.shown} | {kind.format} | {kind.version} | {shown} |")
+        versions = ", ".join(map(str, kind.versions))
+        lines.append(f"| {kind.shown} | {kind.format} | {versions} | {shown} |")
     return lines
 
 

@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 from fsspec_commit.errors import RecordError
-from fsspec_commit.protocol.chosen import INLINE_BYTES_MAX
+from fsspec_commit.protocol.streamed_list import INLINE_BYTES_MAX
 from fsspec_commit.records import RECORD_BYTES_MAX, JsonRecord, decode_strictly
 from fsspec_commit.records.job import (
     ChosenRecord,
@@ -90,5 +90,5 @@ def test_the_longest_records_are_within_their_limits() -> None:
         success=identity,
         stale_success=identity,
     )
-    room = Decision.limit_bytes - Claim.limit_bytes - INLINE_BYTES_MAX
+    room = Decision.limit_bytes - Claim.limit_bytes - 2 * INLINE_BYTES_MAX
     assert len(beside.encode()) < room
