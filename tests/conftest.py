@@ -102,14 +102,14 @@ def commits_wait() -> Iterator[None]:
     simulator, and by each program that a test begins.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bridge, "wait_at_exit", lambda _: False)
+        patch.setattr(bridge, "wait_at_exit", lambda *_: False)
         yield
 
 
 @pytest.fixture
 def goes_on(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The rest of an area is removed when its commit has returned."""
-    monkeypatch.setattr(bridge, "wait_at_exit", lambda _: True)
+    monkeypatch.setattr(bridge, "wait_at_exit", lambda *_: True)
     yield
     bridge.run(afterwards.all_ended())
 

@@ -22,6 +22,7 @@ from fsspec_commit.cli.interrupts import catch_interrupts, ignore_interrupts
 from fsspec_commit.cli.options import Redactor, StorageOptions, storage_options
 from fsspec_commit.cli.output import Output, printable, printable_lines, put_error
 from fsspec_commit.cli.wording import in_options
+from fsspec_commit.sync.bridge import about_to_end
 
 Outcome = Literal["not_committed", "committed", "partial", "unknown"]
 
@@ -248,7 +249,7 @@ def ending(run: Run) -> Iterator[Run]:
     Raises:
         typer.Exit: With the exit status, if anything was raised inside.
     """
-    with _logging(run):
+    with _logging(run), about_to_end():
         try:
             catch_interrupts()
             yield run

@@ -1,15 +1,18 @@
 """What goes on when a commit has returned: the rest of the job's area is removed.
 
-The job is over by then, and nobody minds what is left (:mod:`fsspec_commit.protocol.retire`). Only
-whoever lists the areas would meet it, and look at it more closely. So it is waited for by the next
-commit, and by every other operation, on the same destination in this process, and by the end of the
-program. Where a process ends without one, what is left stays until `clean` removes it.
+The job is over by then, and nobody minds what is left (:mod:`fsspec_commit.protocol.retire`). But
+who lists the areas would meet it, and look at it more closely; and it has the client in use with
+which the next job could begin. So whoever opens a destination in this process waits for it, for a
+while, and the end of the program does. Where a process ends without one, what is left stays until
+`clean` removes it.
 """
 
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Sequence
+import sys
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from typing import Any
 
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.retire import Remove
@@ -17,78 +20,109 @@ from fsspec_commit.store.registry import is_wrapping
 from fsspec_commit.sync import bridge
 
 _WAIT_S = 10.0
-"""So long the next commit waits: it would be no more than slower if it did not."""
+"""So long others wait: they would be no more than slower if they did not."""
 
 _log = logging.getLogger("fsspec_commit")
-_going_on: dict[str, set[asyncio.Task[None]]] = {}
-"""By destination; of the bridge's loop, on which alone it is used."""
+_going_on: dict[asyncio.Task[None], BoundJob] = {}
+"""Of the bridge's loop, on which alone it is used."""
+_left_to_parent: list[object] = []
+"""What a forked child never touches; there is something if this process was forked."""
 
 
 class Afterwards:
     """What is left to do for one job when its commit has returned.
 
     Args:
-        waits: Whether the commit waits for it. It does as well where the program is about to end,
-            and where stores are wrapped: who injects a fault wants to see what comes of it.
+        job: The job.
+        waits: Whether the commit waits for it. It does as well in a worker process, which may be
+            ended at once, or end by itself; where the program is ending; and where stores are
+            wrapped, since who injects a fault wants to see what comes of it.
     """
 
-    def __init__(self, *, waits: bool) -> None:
-        self._waits = waits or is_wrapping()
-        self._remove: Remove | None = None
+    def __init__(self, job: BoundJob, *, waits: bool) -> None:
+        self._job = job
+        self._waits = waits or is_wrapping() or _is_worker()
+        self._removing: asyncio.Task[None] | None = None
 
     async def take(self, remove: Remove) -> Sequence[str]:
-        """Remove what is left of the area later, or at once; only then are there warnings."""
-        if self._waits or not bridge.wait_at_exit(all_ended):
+        """Remove what is left of the area, and wait for that or not; only then are there warnings.
+
+        What is not waited for goes on, whatever becomes of the commit.
+        """
+        if self._waits or not bridge.wait_at_exit(all_ended, given_up):
             return await remove()
-        self._remove = remove
+        self._removing = _begin(_removed(self._job, remove), self._job)
         return ()
 
-    async def begin(self, job: BoundJob, close: Callable[[], Awaitable[None]]) -> None:
-        """Remove what is left, if that was not done at once; then *close* the job's store."""
-        if self._remove is None:
+    async def close(self, close: Callable[[], Awaitable[None]]) -> None:
+        """*close* the job's store when nothing of it is removed any more."""
+        if self._removing is None:
             await close()
-            return
-        destination = job.record.destination
-        task = asyncio.create_task(_end(job, self._remove, close))
-        here = _going_on.setdefault(destination, set())
-        here.add(task)
-
-        def ended(_: asyncio.Task[None]) -> None:
-            here.discard(task)
-            if not here and _going_on.get(destination) is here:
-                del _going_on[destination]
-
-        task.add_done_callback(ended)
+        else:
+            _begin(_closed(self._removing, close), self._job)
 
 
-async def _end(job: BoundJob, remove: Remove, close: Callable[[], Awaitable[None]]) -> None:
-    try:
-        warn(job, await remove())
-    finally:
-        await close()
+async def ended(destination: str | None = None) -> None:
+    """Wait until what goes on now has ended, at one destination or at all, but not for ever."""
+    those = [
+        task
+        for task, job in _going_on.items()
+        if destination is None or job.record.destination == destination
+    ]
+    if those:
+        await asyncio.wait(those, timeout=_WAIT_S)
 
 
-def warn(job: BoundJob, warnings: Sequence[str]) -> None:
+async def all_ended() -> None:
+    """Wait until nothing goes on."""
+    while _going_on:
+        await asyncio.wait([*_going_on])
+
+
+def given_up() -> None:
+    """Say what the program does not wait for any more."""
+    for job in {job.record.job_id: job for job in [*_going_on.values()]}.values():
+        warn(
+            job,
+            ["the program ends before its work area has gone; `fsspec-commit clean` removes it"],
+        )
+
+
+def warn(job: BoundJob, warnings: Iterable[str]) -> None:
     """Log what a person should look at."""
     for warning in warnings:
         _log.warning("job %s to %r: %s", job.record.job_id, job.record.destination, warning)
 
 
-async def ended(destination: str) -> None:
-    """Wait until nothing goes on at *destination*, but not for ever."""
-    if here := _going_on.get(destination):
-        await asyncio.wait(here, timeout=_WAIT_S)
+def _begin(call: Coroutine[Any, Any, None], job: BoundJob) -> asyncio.Task[None]:
+    task = asyncio.create_task(call)
+    _going_on[task] = job
+    task.add_done_callback(_going_on.pop)
+    return task
 
 
-async def all_ended() -> None:
-    """Wait until nothing goes on anywhere."""
-    while here := set().union(*_going_on.values()):
-        await asyncio.wait(here)
+async def _removed(job: BoundJob, remove: Remove) -> None:
+    warn(job, await remove())
+
+
+async def _closed(removing: asyncio.Task[None], close: Callable[[], Awaitable[None]]) -> None:
+    await asyncio.wait([removing])
+    try:
+        await close()
+    except Exception as error:  # noqa: BLE001  # nothing depends on it; its text may hold a secret
+        _log.debug("a store was not closed well: %s", type(error).__name__)
+
+
+def _is_worker() -> bool:
+    """Whether this process was forked, or begun by `multiprocessing`, whose pools just end it."""
+    process = sys.modules.get("multiprocessing.process")
+    return bool(_left_to_parent) or (process is not None and process.parent_process() is not None)
 
 
 def _leave_to_parent() -> None:
     """What goes on in the parent does so on a loop of its own."""
     global _going_on  # noqa: PLW0603  # one per process
+    _left_to_parent.append(_going_on)
     _going_on = {}
 
 

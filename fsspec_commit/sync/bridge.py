@@ -16,8 +16,8 @@ import importlib
 import logging
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial, wraps
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -32,6 +32,7 @@ _WAIT_AT_EXIT_S = 30.0
 """So long an exit waits for what goes on."""
 _log = logging.getLogger("fsspec_commit")
 _waited_for = set[Callable[[], Coroutine[Any, Any, None]]]()
+_ending = threading.Event()
 _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
 
@@ -74,38 +75,60 @@ def _close_clients() -> None:
             asyncio.run_coroutine_threadsafe(end(), _loop).result(_EXIT_S)
 
 
-def wait_at_exit(end: Callable[[], Coroutine[Any, Any, None]]) -> bool:
-    """Have the program wait for *end* before it ends, for a while.
+def wait_at_exit(
+    end: Callable[[], Coroutine[Any, Any, None]], given_up: Callable[[], None]
+) -> bool:
+    """Have the program wait for *end* before it ends, but not for ever.
 
     That is before the pools of threads end, too: a loop looks up the names of hosts in one.
+
+    Args:
+        end: Awaited on the loop.
+        given_up: Called if it takes too long, or somebody interrupts the wait.
 
     Returns:
         Whether it will; if not, the program is ending already.
     """
-    if end in _waited_for:
-        return True
+    if _ending.is_set() or end in _waited_for:
+        return not _ending.is_set()
     begin_of_end: Callable[[Callable[[], None]], object]
     begin_of_end = getattr(threading, "_register_atexit", atexit.register)
     importlib.import_module("concurrent.futures.thread")  # What it has called is called after ours.
     try:
-        begin_of_end(partial(_wait, end))
+        begin_of_end(partial(_wait, end, given_up))
     except RuntimeError:
         return False
     _waited_for.add(end)
     return True
 
 
-def _wait(end: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    if _loop is None:
+@contextmanager
+def about_to_end() -> Iterator[None]:
+    """A program that ends after the block: in it nothing is left to go on behind its back."""
+    was_ending = _ending.is_set()
+    _ending.set()
+    try:
+        yield
+    finally:
+        if not was_ending:
+            _ending.clear()
+
+
+def _wait(end: Callable[[], Coroutine[Any, Any, None]], given_up: Callable[[], None]) -> None:
+    on = _loop
+    _ending.set()  # What is committed from now on is waited for where that is done.
+    if on is None:
         return
-    with suppress(Exception, KeyboardInterrupt):
-        asyncio.run_coroutine_threadsafe(end(), _loop).result(_WAIT_AT_EXIT_S)
+    try:
+        asyncio.run_coroutine_threadsafe(end(), on).result(_WAIT_AT_EXIT_S)
+    except BaseException:  # noqa: BLE001  # whatever it is, others wait for the end of the program
+        given_up()
 
 
 def _renew_lock() -> None:
     """Make a new lock: the old one may have been held by a thread that the child does not have."""
-    global _lock, _loop
-    _lock, _loop = threading.Lock(), None
+    global _lock, _loop, _ending
+    _lock, _loop, _ending = threading.Lock(), None, threading.Event()
 
 
 os.register_at_fork(after_in_child=_renew_lock)

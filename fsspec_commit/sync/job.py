@@ -153,8 +153,7 @@ class Job:
             RuntimeError: The job has not committed.
         """
         if self._driver.result is None:
-            state = self._driver.state
-            if state == "new":
+            if (state := self._driver.state) == "new":
                 raise not_started()
             raise NotThereYetError(f"the job is {state}: it has no result before it commits")
         return self._driver.result
@@ -321,6 +320,7 @@ class Job:
 
     async def _start(self) -> bool:
         """Start, unless another thread has started or aborted the job first."""
+        await ended()
         how = self._driver, self._location, self._options
         return await start_new_job(*how, ids=SYSTEM_IDS, chosen=self._chosen)
 
@@ -336,7 +336,8 @@ class Job:
     async def _commit(self, bound: BoundJob, messages: list[TaskCommit]) -> None:
         """Commit, unless another thread has done so first."""
         await ended(self.destination)
-        after = Afterwards(waits=not (self._begun_here and self._options.get("write_behind", True)))
+        behind = self._begun_here and self._options.get("write_behind", True)
+        after = Afterwards(bound, waits=not behind)
         if not await self._driver.commit(
             messages,
             wait_s=self._options.get("wait_s", WAIT_S),
@@ -348,7 +349,7 @@ class Job:
         ):
             return
         self._progress.finish()
-        await after.begin(bound, partial(self._close, bound))
+        await after.close(partial(self._close, bound))
         warn(bound, self.result.warnings)
         _log.info("job %s to %r %s", self.job_id, self.destination, self.result.state)
 
@@ -366,8 +367,7 @@ class Job:
         return self._driver.started()
 
     def _refuse_unless_open(self, bound: BoundJob, what: str) -> None:
-        state = self._driver.state
-        if state != "open":
+        if (state := self._driver.state) != "open":
             raise RuntimeError(f"job {bound.record.job_id} is {state}: it {what}")
 
     def _check_process(self) -> None:

@@ -39,7 +39,7 @@ async def open_when_quiet(location: Location, options: OpenOptions) -> OpenDesti
     Raises:
         StoreError: The store cannot be reached.
     """
-    await ended(location.url)
+    await ended()
     return await open_destination(location, options, ids=SYSTEM_IDS)
 
 

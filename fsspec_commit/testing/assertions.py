@@ -146,7 +146,7 @@ def _opened(
 ) -> tuple[AbstractFileSystem, str]:
     """A plain filesystem, and the path of the destination on it."""
     location = locate(destination, storage_options, filesystem)
-    run(ended(location.url))
+    run(ended())
     try:
         get_filesystem_class(protocol_of(location.url))
     except ValueError:

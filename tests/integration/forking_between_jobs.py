@@ -14,10 +14,11 @@ from fsspec_commit.sync import bridge
 
 
 def job(who: str) -> None:
-    """Commit one file."""
+    """Commit one file; when that has returned, nothing goes on that has the client in use."""
     url, options = sys.argv[1], json.loads(sys.argv[2])
+    how = {"storage_options": options, "concurrency": 1, "write_behind": False}
     with (
-        fc.Job(url, mode="append", storage_options=options, concurrency=1) as job,
+        fc.Job(url, mode="append", **how) as job,
         job.task() as task,
         task.open("part.txt", "w") as file,
     ):

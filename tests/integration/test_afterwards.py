@@ -19,6 +19,7 @@ import pytest
 import fsspec_commit as fc
 from fsspec_commit.effects.emptying import empty
 from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.protocol.retire import retire_job
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.sync import afterwards, bridge
 from fsspec_commit.sync.job import hand_over
@@ -167,10 +168,17 @@ def test_it_is_not_waited_for_for_ever(
     assert_no_leftovers(url)
 
 
-def test_other_destinations_are_not_waited_for(url: str, gate: Gate) -> None:
+@pytest.mark.parametrize("other", ["another destination", "another spelling"])
+def test_a_job_begins_when_nothing_goes_on(url: str, gate: Gate, other: str) -> None:
+    """Anywhere: it finds the client of the one before, and no area that means nothing."""
     commit(url)
-    commit(f"{url}2")
-    assert gate.waiting == 2
+    until(lambda: gate.waiting == 1)
+    job = fc.Job(f"{url}/" if other == "another spelling" else f"{url}2", mode="append")
+    starting = later(job.start)
+    with pytest.raises(TimeoutError):
+        starting.result(timeout=0.2)
+    gate.open()
+    starting.result(timeout=20).abort()
 
 
 @pytest.mark.guarantees("P8")
@@ -218,14 +226,20 @@ class TestWhoWaitsHimself:
         def begin(*_: object) -> None:
             raise AssertionError("it goes on")
 
-        monkeypatch.setattr(afterwards, "_end", begin)
+        monkeypatch.setattr(afterwards, "_begin", begin)
 
     def test_who_wants_nothing_behind_his_back(self, url: str) -> None:
         commit(url, write_behind=False)
         assert_no_leftovers(url)
 
     def test_whose_program_is_ending(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(bridge, "wait_at_exit", lambda _: False)
+        monkeypatch.setattr(bridge, "wait_at_exit", lambda *_: False)
+        commit(url)
+        assert_no_leftovers(url)
+
+    def test_who_is_a_worker(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The pool of its parent may end it at any moment."""
+        monkeypatch.setattr("multiprocessing.process.parent_process", object)
         commit(url)
         assert_no_leftovers(url)
 
@@ -263,6 +277,48 @@ async def denied(*_: object, **__: object) -> None:
     raise REFUSED
 
 
+@pytest.mark.guarantees("P8")
+def test_what_was_taken_goes_on_though_the_commit_fails(
+    bucket: Bucket, url: str, goes_on: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+
+    async def fails(*args: Any) -> None:
+        await retire_job(*args)
+        raise REFUSED
+
+    monkeypatch.setattr("fsspec_commit.protocol.commit.retire_job", fails)
+    with pytest.raises(fc.JobNotActiveError) as caught:
+        commit(url)
+    assert caught.value.outcome == "committed"
+    assert caught.value.job_id is not None
+    bridge.run(afterwards.all_ended())
+    assert area(bucket, caught.value.job_id) == set()
+
+
+def test_a_store_that_is_not_closed_well_says_nothing_of_it(
+    url: str, goes_on: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nobody awaits it any more, and its text may hold a secret."""
+
+    async def close(*_: object) -> None:
+        raise ValueError("a secret")
+
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setattr(fc.Job, "_close", close)
+    commit(url)
+    bridge.run(afterwards.all_ended())
+    assert "a store was not closed well: ValueError" in caplog.messages
+    assert "a secret" not in caplog.text
+
+
+def test_what_is_given_up_is_named(url: str, gate: Gate, caplog: pytest.LogCaptureFixture) -> None:
+    result = commit(url)
+    afterwards.given_up()
+    (said,) = [one.getMessage() for one in caplog.records if one.levelno == logging.WARNING]
+    assert said.startswith(f"job {result.job_id} to {url!r}: the program ends before its work area")
+    assert said.endswith("; `fsspec-commit clean` removes it")
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no process can be forked here")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_child_does_not_wait_for_what_its_parent_does(url: str, gate: Gate) -> None:
@@ -281,7 +337,7 @@ def test_a_forked_child_does_not_wait_for_what_its_parent_does(url: str, gate: G
 
 
 PROGRAM = """
-import sys, json
+import json, os, sys, threading, time
 import fsspec_commit as fc
 url, how = sys.argv[1], json.loads(sys.argv[2])
 
@@ -291,9 +347,26 @@ def commit():
             with task.open(f"{number}.txt", "w") as file:
                 file.write("x")
 
+def later():
+    time.sleep(0.5)
+    commit()
+
 if __name__ == "__main__":
     if sys.argv[3] == "here":
         commit()
+    elif sys.argv[3] == "thread":
+        commit()
+        threading.Thread(target=later).start()
+    elif sys.argv[3] == "os.fork":
+        child = os.fork()
+        if not child:
+            commit()
+            os._exit(0)
+        sys.exit(os.waitpid(child, 0)[1])
+    elif sys.argv[3] == "pool":
+        import multiprocessing
+        with multiprocessing.get_context("fork").Pool(1) as pool:
+            pool.apply(commit)
     else:
         import multiprocessing
         child = multiprocessing.get_context(sys.argv[3]).Process(target=commit)
@@ -303,10 +376,10 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("where", ["here", "fork", "spawn"])
+@pytest.mark.parametrize("where", ["here", "fork", "spawn", "pool", "os.fork", "thread"])
 @on("ministack", "strict-gcs", "gen2")
 def test_a_program_waits_for_it_before_it_ends(remote: Remote, where: str, tmp_path: Path) -> None:
-    """So does a process of `multiprocessing`."""
+    """Whoever commits where nobody would wait for it waits himself."""
     place = remote.place()
     (tmp_path / "program.py").write_text(PROGRAM)
     how = json.dumps(dict(place.how.get("storage_options") or {}))
@@ -318,6 +391,7 @@ def test_a_program_waits_for_it_before_it_ends(remote: Remote, where: str, tmp_p
         timeout=60,
     )
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert len([name for name in place.data() if name.endswith(".txt")]) == 20
+    jobs = 2 if where == "thread" else 1
+    assert len([name for name in place.data() if name.endswith(".txt")]) == jobs * 20
     assert place.pending() == []
     assert_no_leftovers(place.url, **place.how)
