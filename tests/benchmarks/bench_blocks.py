@@ -4,7 +4,8 @@ One task of the same process writes one file of 1 KB, or a hundred, to a server 
 that is 50 ms away, and called by a name of the service that it stands for (`block_driver.py`). A
 later job of a process is one whose process has committed others there, the first one is the first
 of its process, which has imported the store's SDK already. A later job begins with the client that
-the one before has left; beside it stands one that makes its own (`kept_clients=False`).
+the one before has left, when the work area of that has gone, behind, which is told as well; beside
+it stands one that makes its own (`kept_clients=False`).
 
 The bound is the round trips in a row that `tests/protocol/test_round_trips.py` counts, and more
 where files go in several batches; the opening of the store is not among them. What each part of a
@@ -181,9 +182,11 @@ def where(blocks: Blocks, trips: Trips, latency_s: float) -> str:
         for part, count in trips._asdict().items()
         for seconds in (blocks.median_of(f"{part}_s"),)
     ]
-    seen, cpu_s, waited_s = blocks.seen[-1], *map(blocks.median_of, ("cpu_s", "waited_s"))
+    behind_s, cpu_s, waited_s = map(blocks.median_of, ("behind_s", "cpu_s", "waited_s"))
+    seen = blocks.seen[-1]
     return (
-        f"{'; '.join(parts)}; CPU {cpu_s * 1000:.0f} ms, without a core {waited_s * 1000:.0f} ms; "
+        f"{'; '.join(parts)}; behind it {behind_s * 1000:.0f} ms; "
+        f"CPU {cpu_s * 1000:.0f} ms, without a core {waited_s * 1000:.0f} ms; "
         f"{seen.requests.total()} requests in {seen.steps} steps"
     )
 

@@ -19,6 +19,7 @@ from unittest.mock import patch
 
 import fsspec_commit as fc
 from fsspec_commit.store.registry import adapter
+from fsspec_commit.sync import afterwards, bridge
 from tests.benchmarks.processes import waited_s
 
 BYTES = 1_000
@@ -32,7 +33,10 @@ def _here(_: object, *arguments: Any, **named: Any) -> Any:
 
 
 def block(url: str, files: int, **options: Any) -> dict[str, float]:
-    """One job of one task; the seconds of each part of it, and the CPU time of all."""
+    """One job of one task; the seconds of each part of it, and the CPU time of all.
+
+    Its work area is removed behind: the next job would wait for that.
+    """
     cpu_before_s, waited_before_s = time.process_time(), waited_s()
     began_s = time.perf_counter()
     with fc.Job(url, **options) as job:
@@ -43,12 +47,15 @@ def block(url: str, files: int, **options: Any) -> dict[str, float]:
                     file.write(_DATA)
         written_s = time.perf_counter()
     ended_s = time.perf_counter()
+    bridge.run(afterwards.all_ended())
+    gone_s = time.perf_counter()
     assert job.result.file_count == files
     return {
         "seconds": ended_s - began_s,
         "start_s": started_s - began_s,
         "task_s": written_s - started_s,
         "commit_s": ended_s - written_s,
+        "behind_s": gone_s - ended_s,
         "cpu_s": time.process_time() - cpu_before_s,
         "waited_s": waited_s() - waited_before_s,
     }
