@@ -32,7 +32,7 @@ from fsspec_commit.protocol.elsewhere import Elsewhere
 from fsspec_commit.protocol.file_names import FileNames
 from fsspec_commit.protocol.job_records import standing_published
 from fsspec_commit.protocol.late_deletes import forget_late_deletes, refuse_endangered
-from fsspec_commit.protocol.looks import Looks, OldFiles, looks_of
+from fsspec_commit.protocol.looks import Looks, OldFiles, looks_of, still_stands
 from fsspec_commit.protocol.manifests import NewFiles
 from fsspec_commit.protocol.marker_under_way import MarkerUnderWay
 from fsspec_commit.protocol.marks import (
@@ -347,9 +347,11 @@ async def _wanted(
     # Whoever knows version 1 alone, of which the job may be, reads no decision of another one.
     if found.list is not None and job.record.version > 1:
         replaced = found.list.inline(ReplacedFile)
-    stale = found.stale
-    if replaced is None:
-        replaced, stale = await both(finish_list(found.list, old), looks.stale(claim))
+    if replaced is not None and found.stale is not None:
+        seen = found.stale
+    else:
+        replaced, seen = await both(finish_list(found.list, old), looks.stale(claim))
+    stale = await still_stands(job, seen)
     return Decision(
         version=2 if isinstance(replaced, tuple) else 1,
         nonce=job.store.ids.nonce(),

@@ -21,7 +21,15 @@ from fsspec_commit.protocol.success import seen_success
 from fsspec_commit.records.job import Claim, FileIdentity
 
 _LONG_S = 1.0
-"""After so long a marker is looked for once more."""
+"""What was seen of a marker counts for so long: one that came since would stand for half."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenMarker:
+    """The marker that stood, if one did, when it was looked for."""
+
+    identity: FileIdentity | None
+    at_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +39,12 @@ class OldFiles:
     Attributes:
         list: What writes the list of those that will go; ``None`` if none is listed.
         outside: Those that stay because they are in no partition.
-        stale: The marker that stood meanwhile, or, if that took long, after it: one that came
-            since would stand for half.
+        stale: The marker that stood beside them, where any are listed.
     """
 
     list: ListWriter | None
     outside: FilesOutside
-    stale: FileIdentity | None
+    stale: SeenMarker | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,31 +62,29 @@ class Looks:
     is_done: Look[bool]
     data: Look[str | None]
     old_files: Look[OldFiles]
-    stale: Look[FileIdentity | None]
+    stale: Look[SeenMarker]
 
 
 def looks_of(job: BoundJob, new: NewFiles, early: EarlyLook) -> Looks:
     """The looks of *job*; those that may count *early* are taken then."""
 
     async def old_files(claim: Claim) -> OldFiles:
-        outside, began_s = FilesOutside(), job.store.clock()
+        outside = FilesOutside()
         listing = list_replaced(job, claim, new, outside, early.is_settled)
         if not replaces(job):
             return OldFiles(await listing, outside, None)
-        listed, seen = await both(listing, failure_or(seen_success(job)))
-        try:
-            is_long = job.store.clock() - began_s > _LONG_S
-            stale = await seen_success(job) if is_long else _or_raised(seen)
-        except BaseException:
-            await _discard(OldFiles(listed, outside, None))
-            raise
-        return OldFiles(listed, outside, stale)
+        listed, stale = await both(listing, failure_or(_look(job)))
+        found = OldFiles(listed, outside, None if isinstance(stale, CommitError) else stale)
+        if isinstance(stale, CommitError):
+            await _discard(found)
+            raise stale
+        return found
 
     looks = Looks(
         Look(lambda _: is_done(job)),
         Look(lambda _: first_visible(job)),
         Look(old_files, only_alone=True, drop=_discard),
-        Look(lambda _: seen_success(job)),
+        Look(lambda _: _look(job)),
     )
     if job.record.key_digest is not None:
         early.take(looks.is_done)
@@ -92,10 +97,15 @@ def looks_of(job: BoundJob, new: NewFiles, early: EarlyLook) -> Looks:
     return looks
 
 
-def _or_raised(seen: FileIdentity | CommitError | None) -> FileIdentity | None:
-    if isinstance(seen, CommitError):
-        raise seen
-    return seen
+async def still_stands(job: BoundJob, seen: SeenMarker) -> FileIdentity | None:
+    """The marker that was *seen*, or, if that is long ago, the one that stands now."""
+    is_old = job.store.clock() - seen.at_s > _LONG_S
+    return await seen_success(job) if is_old else seen.identity
+
+
+async def _look(job: BoundJob) -> SeenMarker:
+    at_s = job.store.clock()
+    return SeenMarker(await seen_success(job), at_s)
 
 
 async def _discard(found: OldFiles) -> None:

@@ -232,7 +232,10 @@ class ReplacedList(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     digest: Digest
 
 
-Replaced: TypeAlias = ReplacedList | tuple[ReplacedFile, ...]
+FEW_FILES_MAX = 4096
+"""More never are in 64 KiB: the shortest is `["a",0,"",true]`, and something between two."""
+Few: TypeAlias = Annotated[tuple[ReplacedFile, ...], Meta(max_length=FEW_FILES_MAX)]
+Replaced: TypeAlias = ReplacedList | Few
 """The old files that go: a list beside the decision, or, if they are few, themselves."""
 
 

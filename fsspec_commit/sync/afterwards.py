@@ -12,7 +12,7 @@ import logging
 import os
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.retire import Remove
@@ -20,13 +20,20 @@ from fsspec_commit.store.registry import is_wrapping
 from fsspec_commit.sync import bridge
 
 _WAIT_S = 10.0
-"""So long others wait: they would be no more than slower if they did not."""
+"""From the beginning of each, others wait so long: they would be no more than slower if not."""
 
 _log = logging.getLogger("fsspec_commit")
-_going_on: dict[asyncio.Task[None], BoundJob] = {}
-"""Of the bridge's loop, on which alone it is used."""
+_going_on: dict[asyncio.Task[None], "_GoingOn"] = {}
+"""Of the bridge's loop, on which alone it is changed."""
 _left_to_parent: list[object] = []
 """What a forked child never touches; there is something if this process was forked."""
+
+
+class _GoingOn(NamedTuple):
+    """Whose it is, and until when others wait for it, by the loop's clock."""
+
+    job: BoundJob
+    until_s: float
 
 
 class Afterwards:
@@ -64,13 +71,14 @@ class Afterwards:
 
 async def ended(destination: str | None = None) -> None:
     """Wait until what goes on now has ended, at one destination or at all, but not for ever."""
-    those = [
-        task
-        for task, job in _going_on.items()
-        if destination is None or job.record.destination == destination
-    ]
+    now_s = asyncio.get_running_loop().time()
+    those = {
+        task: one.until_s - now_s
+        for task, one in _going_on.items()
+        if one.until_s > now_s and destination in {None, one.job.record.destination}
+    }
     if those:
-        await asyncio.wait(those, timeout=_WAIT_S)
+        await asyncio.wait(those, timeout=max(those.values()))
 
 
 async def all_ended() -> None:
@@ -81,7 +89,7 @@ async def all_ended() -> None:
 
 def given_up() -> None:
     """Say what the program does not wait for any more."""
-    for job in {job.record.job_id: job for job in [*_going_on.values()]}.values():
+    for job in {one.job.record.job_id: one.job for one in [*_going_on.values()]}.values():
         warn(
             job,
             ["the program ends before its work area has gone; `fsspec-commit clean` removes it"],
@@ -96,7 +104,7 @@ def warn(job: BoundJob, warnings: Iterable[str]) -> None:
 
 def _begin(call: Coroutine[Any, Any, None], job: BoundJob) -> asyncio.Task[None]:
     task = asyncio.create_task(call)
-    _going_on[task] = job
+    _going_on[task] = _GoingOn(job, asyncio.get_running_loop().time() + _WAIT_S)
     task.add_done_callback(_going_on.pop)
     return task
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import fsspec
 
 import fsspec_commit as fc
+from fsspec_commit.sync import afterwards, bridge
 from tests.benchmarks.interleaved import Report, arguments, interleave, seconds_of
 from tests.benchmarks.slow_servers import slow_gcs, slow_gen2, slow_s3
 
@@ -68,6 +69,7 @@ class Sides:
 
         seconds = seconds_of(write)
         assert job.commit().file_count == len(self._names)
+        bridge.run(afterwards.all_ended())  # So that nothing goes on beside the next one.
         return seconds
 
     def piped(self) -> float:

@@ -26,6 +26,7 @@ from unittest.mock import patch
 import fsspec
 
 import fsspec_commit as fc
+from fsspec_commit.sync import afterwards, bridge
 from tests.benchmarks.interleaved import Report, Sample, arguments, interleave, seconds_of
 from tests.benchmarks.slow_servers import slow_gcs, slow_gen2, slow_s3
 
@@ -94,6 +95,7 @@ class Sides:
 
         seconds = self._seconds_of(write)
         self.job_commits.append(seconds_of(job.commit))
+        bridge.run(afterwards.all_ended())  # So that nothing goes on beside the next one.
         assert job.result is not None
         assert job.result.bytes == self._shape.total_mib * MIB
         return self._rate(seconds)

@@ -22,6 +22,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import fsspec_commit as fc
+from fsspec_commit.sync import afterwards, bridge
 from tests.benchmarks.processes import waited_s
 
 if TYPE_CHECKING:
@@ -122,8 +123,10 @@ def main() -> None:
     started_mb, waited_before_s = peak_mb(), waited_s()
     before_s, cpu_before_s = time.perf_counter(), time.process_time()
     result = job.commit(messages)
+    seconds = time.perf_counter() - before_s
+    bridge.run(afterwards.all_ended())  # What goes on is not waited for, but it costs as much.
     figures = {
-        "seconds": time.perf_counter() - before_s,
+        "seconds": seconds,
         "cpu_s": time.process_time() - cpu_before_s,
         "waited_s": waited_s() - waited_before_s,
         "imported_mb": imported_mb,

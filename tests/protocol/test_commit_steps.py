@@ -6,6 +6,7 @@ import asyncio
 import json
 from contextlib import suppress
 from datetime import datetime
+from itertools import count
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
@@ -185,6 +186,44 @@ def test_p1_a_marker_that_came_while_files_were_listed_is_removed(
     assert not left
     assert seen[0] is False, "the new file stands beside the old one"
     assert (place / "_SUCCESS").exists()
+
+
+@pytest.mark.parametrize("mode", ["append", "overwrite_partitions"])
+@pytest.mark.parametrize("bucket", ["gcs"], indirect=True)
+def test_p1_a_marker_that_came_since_it_was_looked_for_is_removed(
+    bucket: Bucket, mode: fc.Mode
+) -> None:
+    """Of a job that is passed, whose names take long to come."""
+    place = f"flat://{bucket.name}/out"
+    with fc.Job(place, mode="append", success="none") as job:
+        write(job.task(), "p=1/old.txt").commit()
+    begun: list[tuple[fc.Job, fc.TaskCommit]] = []
+    committed, listings, seen = list[fc.CommitResult](), count(1), list[bool]()
+
+    def begin() -> None:
+        other = fc.Job(place, mode="append").start()
+        begun.append((other, write(other.task(), "p=2/b.txt").commit()))
+
+    async def carry(verb: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
+        lists = verb.startswith("list_")
+        if lists and path.endswith("/_commit") and next(listings) == 2:
+            await asyncio.to_thread(begin)
+        answer = await call()
+        if lists and begun and not committed and path.endswith(begun[0][0].job_id):
+            [(other, message)] = begun
+            committed.append(await asyncio.to_thread(other.commit, [message]))
+            await asyncio.sleep(looks._LONG_S + 0.1)
+        if any("/out/p=1/a" in key for key in bucket.keys("")):
+            seen.append(f"{bucket.name}/out/_SUCCESS" in bucket.keys(""))
+        return answer
+
+    with wrapping(lambda store: WrappedStore(store, carry)):
+        job = fc.Job(place, mode=mode).start()
+    messages = [write(job.task(), "p=1/a.txt").commit()]
+    job.commit(messages)
+    assert committed
+    assert seen[0] is False, "it stands for half of the job"
+    assert f"{bucket.name}/out/_SUCCESS" in bucket.keys("")
 
 
 def test_a_result_says_what_was_not_done(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import copy
 from itertools import pairwise
+from math import inf
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fsspec_commit.protocol import commit, driver, recovery
 from fsspec_commit.protocol.chosen import by_batches, list_chosen
 from fsspec_commit.protocol.claim import HeldClaim, claim_of
-from fsspec_commit.protocol.looks import OldFiles
+from fsspec_commit.protocol.looks import OldFiles, SeenMarker
 from fsspec_commit.protocol.manifests import ChosenManifests, check_new_files
 from fsspec_commit.protocol.messages import collect_messages
 from fsspec_commit.protocol.old_partitions import FilesOutside
@@ -61,6 +62,10 @@ async def _undecided(store: Any, layout: Any, wanted: Any) -> Any:
     return Standing(wanted)
 
 
+async def _whenever(_: Any, seen: Any) -> Any:
+    return seen.identity
+
+
 def _answering(answer: object) -> Callable[..., Any]:
     async def step(*_: object, **__: object) -> object:
         return answer
@@ -92,7 +97,8 @@ INSTEAD: dict[str, Callable[..., Any]] = {
     "retire_job": _answering([]),
     "looks.old_files": _answering(OldFiles(None, FilesOutside(), None)),
     "finish_list": _answering(None),
-    "looks.stale": _answering(None),
+    "looks.stale": _answering(SeenMarker(None, inf)),
+    "still_stands": _whenever,
     "marker.prepared": _answering(None),
 }
 """What stands for a step with whose result something is done, or beside which another one is."""
