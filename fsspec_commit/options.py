@@ -59,9 +59,9 @@ class JobOptions(TypedDict, total=False):
         concurrency: The most calls in flight; by default as many as the store takes.
         write_behind: Whether closing a file of less than 8 MiB, on a store that is reached over a
             network, returns before it is stored (default): the task's commit waits, and raises the
-            error of a file that could not be. If not, closing waits, and raises it. So does a
-            commit wait until the job's work area has gone, which else is removed when it has
-            returned.
+            error of a file that could not be. If not, closing waits, and raises it; and the job's
+            commit waits until its work area has gone, which is otherwise removed when the commit
+            has returned.
         durability: What data local disks flush: ``"none"`` (default), ``"marker"`` all of it before
             ``_SUCCESS`` appears, ``"full"`` each file when it is closed.
         probe: Whether an unverified endpoint is probed, once (default), or refused.

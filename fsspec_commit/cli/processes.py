@@ -9,8 +9,11 @@ from multiprocessing import parent_process
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnContext, SpawnProcess
 from signal import SIG_BLOCK, SIG_SETMASK, SIGINT, pthread_sigmask
+from time import monotonic, sleep
 from typing import Any
 
+_HEARD_S = 5.0
+"""What one thread hears is known to the others long before."""
 USABLE_SINCE = (3, 11, 5)
 """Before, a pool waited for ever for one of its processes that had died (CPython's gh-94777)."""
 
@@ -33,9 +36,17 @@ def processes(count: int) -> Iterator[Executor]:
         for process in spawning.begun:
             process.terminate()
         for process in spawning.begun:
-            process.join()
+            _join(process)
         executor.shutdown()
         raise
+
+
+def _join(process: SpawnProcess) -> None:
+    """Wait for the end of *process*, also where the pool's own thread is the one that hears it."""
+    process.join()
+    until_s = monotonic() + _HEARD_S
+    while process.exitcode is None and monotonic() < until_s:
+        sleep(0.001)
 
 
 class _Worker(SpawnProcess):

@@ -20,7 +20,7 @@ from fsspec_commit.protocol.streamed_list import ListWriter
 from fsspec_commit.protocol.success import seen_success
 from fsspec_commit.records.job import Claim, FileIdentity
 
-_LONG_S = 1.0
+_LONG_S = 2.0
 """What was seen of a marker counts for so long: one that came since would stand for half."""
 
 

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from multiprocessing import active_children, get_context
 from typing import TYPE_CHECKING
@@ -64,6 +65,23 @@ def test_who_interrupts_the_wait_for_them_ends_them_and_no_other() -> None:
     finally:
         own.kill()
         own.join()
+
+
+def test_the_pool_may_hear_of_their_end_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two threads that wait for a process the system tells only one how it has ended."""
+    real = os.waitpid
+
+    def slow(pid: int, options: int) -> tuple[int, int]:
+        told = real(pid, options)
+        if told[0] and threading.current_thread() is not threading.main_thread():
+            time.sleep(0.3)
+        return told
+
+    monkeypatch.setattr(os, "waitpid", slow)
+    for _ in range(3):
+        with pytest.raises(KeyboardInterrupt), processes(2) as pool:
+            interrupted(pool)
+        assert active_children() == []
 
 
 KILLED = """
