@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from math import inf
 from typing import TYPE_CHECKING, Any
 
-from fsspec_commit.protocol import looks, marker_under_way
+from fsspec_commit.protocol import commit, marker_under_way
 from fsspec_commit.testing.simulation import FaultAt, JobPlan, Plan
 from tests.protocol.planted.bug import Bug
 
@@ -60,7 +59,11 @@ def decides_before_its_marker_is_prepared(patch: pytest.MonkeyPatch) -> None:
 
 def looks_for_the_marker_before_it_lists(patch: pytest.MonkeyPatch) -> None:
     """One that comes while old files are listed, for long, stands for half of the job."""
-    patch.setattr(looks, "_LONG_S", inf)
+
+    async def seen_then(_: Any, seen: Any) -> Any:
+        return seen.identity
+
+    patch.setattr(commit, "still_stands", seen_then)
 
 
 CLAIMED_TWICE = Plan(
