@@ -45,7 +45,7 @@ from fsspec_commit.protocol.streamed_list import (
     read_list,
 )
 from fsspec_commit.records import Standing
-from fsspec_commit.records.job import Claim, Decision, ReplacedFile, ReplacedList
+from fsspec_commit.records.job import REPLACING, Claim, Decision, ReplacedFile, ReplacedList
 from fsspec_commit.records.slices import ListRange
 from fsspec_commit.store import Entry, Expect, Expectation, Token
 
@@ -54,7 +54,7 @@ _ANY_NAME = "any"
 
 def replaces(job: BoundJob) -> bool:
     """Whether the job removes old files."""
-    return job.record.mode in {"overwrite", "overwrite_partitions"}
+    return job.record.mode in REPLACING
 
 
 def minds_data(job: BoundJob) -> bool:

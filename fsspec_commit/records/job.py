@@ -14,6 +14,8 @@ from fsspec_commit.store import Capabilities
 CommitterName: TypeAlias = Literal["v1", "manifest", "magic"]
 Mode: TypeAlias = Literal["error", "ignore", "append", "overwrite", "overwrite_partitions"]
 MODES: tuple[Mode, ...] = ("error", "ignore", "append", "overwrite", "overwrite_partitions")
+REPLACING: tuple[Mode, ...] = ("overwrite", "overwrite_partitions")
+"""The modes that remove old files."""
 Names: TypeAlias = Literal["unique", "exact"]
 Success: TypeAlias = Literal["marker", "json", "none"]
 Collect: TypeAlias = Literal["messages", "store"]
@@ -80,7 +82,7 @@ class JobRecord(JsonRecord, frozen=True, kw_only=True):
 
 def version_of(mode: Mode) -> Literal[1, 2]:
     """The version of ``job.json`` that a job of *mode* has now."""
-    return 2 if mode in {"overwrite", "overwrite_partitions"} else 1
+    return 2 if mode in REPLACING else 1
 
 
 class TaskCommit(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
