@@ -20,7 +20,6 @@ from fsspec_commit.records.job import (
     Mode,
     Names,
     Success,
-    version_of,
 )
 from fsspec_commit.selection import REQUESTS
 from fsspec_commit.store import Capabilities
@@ -274,15 +273,14 @@ def record_of(
     ids: IdSource,
 ) -> JobRecord:
     """The record ``job.json`` of a new job: every option that others need, but no secret."""
-    key, mode = options.get("idempotency_key"), options.get("mode", "error")
+    key = options.get("idempotency_key")
     return JobRecord(
-        version=version_of(mode),
         nonce=ids.nonce(),
         job_id=ids.job_id(),
         destination=destination,
         committer=committer,
         capabilities=capabilities,
-        mode=mode,
+        mode=options.get("mode", "error"),
         partitions=tuple(declared_partition(name) for name in options.get("partitions", ())),
         names=options.get("names", "unique"),
         tasks=options.get("tasks"),

@@ -122,13 +122,6 @@ def collections_are_quick() -> Iterator[None]:
 
 
 @pytest.fixture
-def lists_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A decision has room for no list of attempts or of old files, as if they were many."""
-    for module in ("chosen", "streamed_list"):
-        monkeypatch.setattr(f"fsspec_commit.protocol.{module}.INLINE_BYTES_MAX", 0)
-
-
-@pytest.fixture
 def own_limit() -> None:
     """For a test that takes longer, on a busy machine, than one may before it is ended as hung."""
     faulthandler.cancel_dump_traceback_later()

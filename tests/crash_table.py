@@ -110,10 +110,9 @@ def laid_out(where: str) -> Iterator[Place]:
     place = MemoryPlace() if where == "memory" else FlatPlace(make_bucket(ALL_HABITS[where]))
     place.put({**OLD, "_SUCCESS": b""})
     try:
-        # As if there were so many tasks and old files that the decision does not hold them.
+        # As if there were so many tasks that their messages do not fit into the decision.
         with pytest.MonkeyPatch.context() as patch:
-            for lists in ("chosen", "streamed_list"):
-                patch.setattr(f"fsspec_commit.protocol.{lists}.INLINE_BYTES_MAX", 0)
+            patch.setattr("fsspec_commit.protocol.chosen.INLINE_BYTES_MAX", 0)
             yield place
     finally:
         if isinstance(place, FlatPlace):

@@ -25,6 +25,8 @@ class BoundJob:
     """One job, its paths, and the store, committer and removal that were bound to it.
 
     Attributes:
+        walks: Whether data is listed directory by directory, and not by pages.
+        looks_ahead: Whether what is listed now is listed once more: few directories are at once.
         own_manifests: Those that tasks of the driver's own process have created.
     """
 
@@ -35,6 +37,7 @@ class BoundJob:
     removal: Removal
     attempts_in_names: bool = False
     walks: bool = False
+    looks_ahead: bool = False
     own_manifests: KeptManifests = field(default_factory=KeptManifests, repr=False, compare=False)
 
     def of(self, record: JobRecord) -> "BoundJob":

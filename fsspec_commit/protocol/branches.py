@@ -31,6 +31,8 @@ AT_ONCE_MAX = 16
 """So many trees, or branches of one, are listed at once; each holds a page of its listing."""
 BRANCH_FILES_MIN = 250
 """Of shorter branches, on average, there would be many more requests than pages."""
+_AHEAD_MAX = 4
+"""So many of those are beside a claim, whose look lists the same once more."""
 _BRANCHES_MAX = 10_000
 """Of a directory in which there is more than that, nothing is held."""
 _SAMPLES_MAX = 16
@@ -60,12 +62,20 @@ async def old_files(
             async for found in files:
                 yield found
         return
-    branches = Branches(job.store, without=layout.areas, opening=opening)
+    at_once = 1 if job.looks_ahead else listings_at_once(job.store)
+    branches = Branches(job.store, without=layout.areas, opening=opening, at_once=at_once)
     async with ending(data_files(job, branches.files_below(top))) as files:
         async for found in files:
             yield found
     opened = [layout.relative(one) for one in branches.opened if one != layout.root]
     await refuse_areas_in(job, opened)
+
+
+class TooMuchError(Exception):
+    """To list more, when it is listed once more anyway, is not worth it.
+
+    Whoever looks ahead handles it; users of the library never see it.
+    """
 
 
 def listings_at_once(store: ConfirmedStore) -> int:
@@ -77,6 +87,11 @@ def listings_at_once(store: ConfirmedStore) -> int:
     return min(AT_ONCE_MAX, (store.in_flight_max + 1) // 2)
 
 
+def listings_ahead(store: ConfirmedStore) -> int:
+    """How many more there is room for beside those: listings of what is listed once more."""
+    return min(_AHEAD_MAX, store.in_flight_max - 2 * listings_at_once(store))
+
+
 class Branches:
     """Lists a tree, and its branches by themselves if that pays.
 
@@ -84,6 +99,7 @@ class Branches:
         store: Where the tree is. Its listings are paged: there is nothing to gain elsewhere.
         without: A directory that is left out.
         opening: Held while branches are listed by themselves.
+        at_once: So many are at once; none by itself if it is 1.
 
     Attributes:
         opened: The directories whose branches were listed by themselves, so that what is directly
@@ -91,13 +107,18 @@ class Branches:
     """
 
     def __init__(
-        self, store: ConfirmedStore, *, without: StorePath, opening: asyncio.Lock | None = None
+        self,
+        store: ConfirmedStore,
+        *,
+        without: StorePath,
+        opening: asyncio.Lock | None = None,
+        at_once: int | None = None,
     ) -> None:
         self.opened: list[StorePath] = []
         self._store = store
         self._without = without
         self._opening = opening or asyncio.Lock()
-        self._at_once = listings_at_once(store)
+        self._at_once = at_once or listings_at_once(store)
 
     async def files_below(self, path: StorePath) -> AsyncIterator[Entry]:
         """Every file below *path* except those below the directory that is left out, once."""

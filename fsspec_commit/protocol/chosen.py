@@ -17,9 +17,11 @@ from fsspec_commit.effects.ending import ending
 from fsspec_commit.errors import RecordError
 from fsspec_commit.layout import JobLayout, StorePath
 from fsspec_commit.protocol.bound_job import BoundJob
-from fsspec_commit.protocol.streamed_list import INLINE_BYTES_MAX, Listed, ListWriter, read_list
+from fsspec_commit.protocol.streamed_list import Listed, ListWriter, read_list
 from fsspec_commit.records.job import ChosenList, Decision, TaskCommit
 
+INLINE_BYTES_MAX = 64 << 10
+"""The most bytes of messages in a decision; more are put into a list of their own."""
 _HELD_MAX = 4096
 _BUCKETS = 256
 

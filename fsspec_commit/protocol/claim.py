@@ -150,7 +150,7 @@ async def take_claim(
         nonce = job.store.ids.nonce()
         claim = claim_of(job.record, written, nonce, reusable_names=reusable_names).outlined()
         marker.begin(claim)
-        early.list_first()
+        early.list_first(claim)
         refusal = await _stand(job, claim)
         alive.begin()
         try:

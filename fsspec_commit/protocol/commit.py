@@ -24,7 +24,7 @@ from fsspec_commit.errors import (
 from fsspec_commit.protocol.abort import abort_job
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.check import check_output, left_out
-from fsspec_commit.protocol.claim import take_claim, withdraw_claim
+from fsspec_commit.protocol.claim import HeldClaim, take_claim, withdraw_claim
 from fsspec_commit.protocol.decision import decide
 from fsspec_commit.protocol.deleting import delete_replaced, look_early
 from fsspec_commit.protocol.early_look import EarlyLook
@@ -32,7 +32,8 @@ from fsspec_commit.protocol.elsewhere import Elsewhere
 from fsspec_commit.protocol.file_names import FileNames
 from fsspec_commit.protocol.job_records import standing_published
 from fsspec_commit.protocol.late_deletes import forget_late_deletes, refuse_endangered
-from fsspec_commit.protocol.looks import Looks, OldFiles, looks_of, still_stands
+from fsspec_commit.protocol.list_ahead import ListAhead
+from fsspec_commit.protocol.looks import Looks, looks_of, still_stands
 from fsspec_commit.protocol.manifests import NewFiles
 from fsspec_commit.protocol.marker_under_way import MarkerUnderWay
 from fsspec_commit.protocol.marks import (
@@ -48,11 +49,7 @@ from fsspec_commit.protocol.publish import (
     publish_files,
     say_published,
 )
-from fsspec_commit.protocol.replaced import (
-    finish_list,
-    may_write,
-    recall_replaced,
-)
+from fsspec_commit.protocol.replaced import may_write, recall_replaced
 from fsspec_commit.protocol.result import Finished
 from fsspec_commit.protocol.retire import Later, at_once, retire_job
 from fsspec_commit.protocol.sign_of_life import SignOfLife
@@ -69,7 +66,7 @@ from fsspec_commit.protocol.superseded import (
     settled_by_another,
 )
 from fsspec_commit.records import Standing
-from fsspec_commit.records.job import Claim, Decision, Published, Replaced, ReplacedFile
+from fsspec_commit.records.job import Decision, Published
 from fsspec_commit.store import Directory, Entry
 
 if TYPE_CHECKING:
@@ -167,8 +164,12 @@ async def prepare_job(
     """Do every step that may still refuse; if one raises, the job stays open."""
     new = await check_output(job, messages)  # 1    P1 P2 P10
     unasked = await left_out(job, messages) if others else ()
-    async with MarkerUnderWay(job, new) as marker, EarlyLook(job) as early:
-        looks = looks_of(job, new, early)
+    async with (
+        MarkerUnderWay(job, new) as marker,
+        ListAhead(job, new) as ahead,
+        EarlyLook(job, ahead) as early,
+    ):
+        looks = looks_of(job, new, early, ahead)
         held = await take_claim(  # 2    P11
             job,
             new.partitions,
@@ -178,22 +179,51 @@ async def prepare_job(
             marker=marker,
             early=early,
         )
-        claim = held.claim
         try:
-            data = partial(looks.data, claim)
-            if await looks.is_done(claim) or not await may_write(job, new, data):  # 3    P9
+            prepared = await _prepare(job, held, new, looks=looks, ahead=ahead, marker=marker)
+            if prepared is None:
                 await alive.end()
-                await withdraw_claim(job, claim)
+                await withdraw_claim(job, held.claim)
                 return None
-            await refuse_endangered(job, held, new)
-            found, old = await looks.old_files(claim), ShortList()
-            wanted = await _wanted(
-                job, claim, new, looks=looks, found=found, old=old, marker=marker
-            )
-            return Prepared(wanted, new, old, held.beside, (*unasked, *found.outside.warnings()))
+            return replace(prepared, warnings=(*unasked, *prepared.warnings))
         except CommitError:
-            await withdraw_claim(job, claim)
+            await ahead.withdraw()
+            await withdraw_claim(job, held.claim)
             raise
+
+
+async def _prepare(
+    job: BoundJob,
+    held: HeldClaim,
+    new: NewFiles,
+    *,
+    looks: Looks,
+    ahead: ListAhead,
+    marker: MarkerUnderWay,
+) -> Prepared | None:
+    """What to decide under the claim that is held; ``None`` if there is nothing to do."""
+    claim = held.claim
+    data = partial(looks.data, claim)
+    if await looks.is_done(claim) or not await may_write(job, new, data):  # 3    P9
+        return None
+    await refuse_endangered(job, held, new)
+    found, old = await looks.old_files(claim), ShortList()
+    claim, replaced = await ahead.finish(claim, found.list, old)
+    stale = await still_stands(job, found.stale or await looks.stale(claim))
+    chosen = new.manifests.chosen
+    wanted = Decision(
+        nonce=job.store.ids.nonce(),
+        job_id=job.record.job_id,
+        state="committed",
+        by=job.record.host,
+        claim=claim,
+        chosen=chosen.inline,
+        chosen_list=chosen.listed,
+        replaced=replaced,
+        stale_success=stale,
+        success=await marker.prepared(claim, stale),
+    )
+    return Prepared(wanted, new, old, held.beside, found.outside.warnings())
 
 
 async def finish_job(
@@ -329,42 +359,6 @@ async def _mark(
     unmarked = await publish_success(job, decision, published, accept_loss=accept_loss)
     await mark_done(job)
     return unmarked
-
-
-async def _wanted(
-    job: BoundJob,
-    claim: Claim,
-    new: NewFiles,
-    *,
-    looks: Looks,
-    found: OldFiles,
-    old: ShortList,
-    marker: MarkerUnderWay,
-) -> Decision:
-    """The decision to make, with everything that finishing the job will need."""
-    chosen = new.manifests.chosen
-    replaced: Replaced | None = None
-    # Whoever knows version 1 alone, of which the job may be, reads no decision of another one.
-    if found.list is not None and job.record.version > 1:
-        replaced = found.list.inline(ReplacedFile)
-    if replaced is not None and found.stale is not None:
-        seen = found.stale
-    else:
-        replaced, seen = await both(finish_list(found.list, old), looks.stale(claim))
-    stale = await still_stands(job, seen)
-    return Decision(
-        version=2 if isinstance(replaced, tuple) else 1,
-        nonce=job.store.ids.nonce(),
-        job_id=job.record.job_id,
-        state="committed",
-        by=job.record.host,
-        claim=claim,
-        chosen=chosen.inline,
-        chosen_list=chosen.listed,
-        replaced=replaced,
-        stale_success=stale,
-        success=await marker.prepared(claim, stale),
-    )
 
 
 async def _decide(job: BoundJob, wanted: Decision) -> Standing[Decision]:

@@ -17,7 +17,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from fsspec_commit.effects.parallel import heard, stop
 from fsspec_commit.errors import CommitError
@@ -26,6 +26,9 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.job_state import Listed
 from fsspec_commit.protocol.marks import epochs_among
 from fsspec_commit.records.job import Claim
+
+if TYPE_CHECKING:
+    from fsspec_commit.protocol.list_ahead import ListAhead
 
 T = TypeVar("T")
 
@@ -76,8 +79,9 @@ class Look(Generic[T]):
 class EarlyLook:
     """The looks of a job that are taken early; as a context, none is under way after its end."""
 
-    def __init__(self, job: BoundJob) -> None:
+    def __init__(self, job: BoundJob, ahead: "ListAhead") -> None:
         self._job = job
+        self._ahead = ahead
         self._looks: list[Look[Any]] = []
         self._listing: asyncio.Task[list[Listed] | None] | None = None
         self._before: Sequence[Listed] | None = None
@@ -109,8 +113,9 @@ class EarlyLook:
         """Wait until it is known whether an early look counts: before that it writes nothing."""
         await self._settled.wait()
 
-    def list_first(self) -> None:
-        """Begin to list the areas, whether the claim stands or not."""
+    def list_first(self, claim: Claim) -> None:
+        """Begin to list the areas, whether *claim* stands or not."""
+        self._ahead.begin(claim)
         self._settled.clear()
         self._before = self._after = None
         self._listing = asyncio.create_task(self._list_at_once())
@@ -122,9 +127,11 @@ class EarlyLook:
             return
         self._before = before = await self._listing
         self._listing = None
+        areas = None if before is None else _areas(before, self._job.layout.destination)
+        is_alone = areas is not None and areas <= {self._job.layout.area}
+        await self._ahead.go_on(is_worth_it=is_alone)
         if before is None:
             return
-        is_alone = _areas(before, self._job.layout.destination) <= {self._job.layout.area}
         for look in self._looks:
             if is_alone or not look.only_alone:
                 look.begin(claim)

@@ -11,6 +11,7 @@ from fsspec_commit.effects.parallel import both, failure_or
 from fsspec_commit.errors import CommitError
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.early_look import EarlyLook, Look
+from fsspec_commit.protocol.list_ahead import ListAhead
 from fsspec_commit.protocol.listing import first_visible
 from fsspec_commit.protocol.manifests import NewFiles
 from fsspec_commit.protocol.marks import is_done
@@ -55,8 +56,7 @@ class Looks:
         is_done: Whether its key has committed, as of :func:`is_done`.
         data: The name of some file with data, as of :func:`first_visible`.
         old_files: The files that it replaces, as of :func:`list_replaced`.
-        stale: The marker that stands, as of :func:`seen_success`, where no old files are listed, or
-            while the list of many is written.
+        stale: The marker that stands, as of :func:`seen_success`, where no old files are listed.
     """
 
     is_done: Look[bool]
@@ -65,16 +65,23 @@ class Looks:
     stale: Look[SeenMarker]
 
 
-def looks_of(job: BoundJob, new: NewFiles, early: EarlyLook) -> Looks:
+def looks_of(job: BoundJob, new: NewFiles, early: EarlyLook, ahead: ListAhead) -> Looks:
     """The looks of *job*; those that may count *early* are taken then."""
 
     async def old_files(claim: Claim) -> OldFiles:
         outside = FilesOutside()
-        listing = list_replaced(job, claim, new, outside, early.is_settled)
+
+        async def may_write() -> None:
+            await early.is_settled()
+            of_list = await ahead.claim_of_list(claim)
+            writer.path = job.layout.replaced(of_list.nonce)
+
         if not replaces(job):
-            return OldFiles(await listing, outside, None)
-        listed, stale = await both(listing, failure_or(_look(job)))
-        found = OldFiles(listed, outside, None if isinstance(stale, CommitError) else stale)
+            return OldFiles(None, outside, None)
+        writer = ListWriter(job, job.layout.replaced(claim.nonce), may_write)
+        listing = list_replaced(job, new, outside, writer)
+        _, stale = await both(listing, failure_or(_look(job)))
+        found = OldFiles(writer, outside, None if isinstance(stale, CommitError) else stale)
         if isinstance(stale, CommitError):
             await _discard(found)
             raise stale

@@ -25,6 +25,7 @@ class MarkerUnderWay:
     def __init__(self, job: BoundJob, new: NewFiles) -> None:
         self._job = job
         self._new = new
+        self._claim: Claim | None = None
         self._preparing: asyncio.Future[FileIdentity | None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -52,6 +53,7 @@ class MarkerUnderWay:
         """
         if self._job.record.success == "none" or self._job.attempts_in_names:
             return
+        self._claim = claim
         preparing = prepare_success(self._job, claim, self._new, None)
         self._preparing = asyncio.ensure_future(preparing)
         self._preparing.add_done_callback(heard)
@@ -60,9 +62,11 @@ class MarkerUnderWay:
         """The marker of *claim*, which is the caller's from now on; ``None`` if it has none.
 
         Args:
-            claim: The claim that stands.
+            claim: A claim that stands; what was prepared for another one is withdrawn.
             stale: The marker of an earlier job that stands.
         """
+        if self._claim is not claim:
+            await self.withdraw()
         if self._preparing is None:
             return await prepare_success(self._job, claim, self._new, stale)
         marker = await self._preparing

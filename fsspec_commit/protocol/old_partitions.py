@@ -23,7 +23,12 @@ from fsspec_commit.names import (
     partition_key,
 )
 from fsspec_commit.protocol.bound_job import BoundJob
-from fsspec_commit.protocol.branches import listings_at_once, old_files
+from fsspec_commit.protocol.branches import (
+    TooMuchError,
+    listings_ahead,
+    listings_at_once,
+    old_files,
+)
 from fsspec_commit.protocol.directory_names import DirectoryNames, to_look_up
 from fsspec_commit.protocol.file_names import FileNames, NameIndex, SomeOf, names_alike
 from fsspec_commit.protocol.listing import Found, nested_destination
@@ -35,7 +40,7 @@ from fsspec_commit.protocol.partition_spots import (
     decoded_path,
     name_in,
 )
-from fsspec_commit.store import Directory, Entry
+from fsspec_commit.store import Directory, Entry, Unusable
 
 _LISTINGS_AT_ONCE_MIN, _LISTINGS_AT_ONCE_MAX = 4, 32
 _LISTED_MAX = 4096
@@ -119,6 +124,7 @@ class _Walk:
         self._staying = DirectoryNames()
         self._opening = asyncio.Lock()
         self._at_once = _LISTINGS_AT_ONCE_MIN
+        self._at_once_max = _LISTINGS_AT_ONCE_MIN if job.looks_ahead else _LISTINGS_AT_ONCE_MAX
 
     async def files(self) -> AsyncIterator[Found]:
         """Every file to be deleted; at the end, refuse a value that would have two spellings."""
@@ -156,7 +162,7 @@ class _Walk:
                     yield found
             return
         coming = chain(few, spots)
-        at_once = listings_at_once(self._job.store)
+        at_once = (listings_ahead if self._job.looks_ahead else listings_at_once)(self._job.store)
         listing = merged(lambda: next(coming, None), self._files_in, in_flight_max=at_once)
         async with ending(listing) as batches:
             async for batch in batches:
@@ -186,7 +192,7 @@ class _Walk:
         while spots := list(islice(coming, self._at_once)):
             listed = await self._list_all(spots)
             is_little = sum(map(len, listed)) <= _LISTED_MAX
-            more = min(2 * self._at_once, _LISTINGS_AT_ONCE_MAX)
+            more = min(2 * self._at_once, self._at_once_max)
             self._at_once = more if is_little else 1
             for spot, children in zip(spots, listed, strict=True):
                 ways = await self._ways(spot, children)
@@ -203,7 +209,13 @@ class _Walk:
         """List the directories concurrently, since each costs a round trip."""
 
         async def children(spot: Spot) -> list[Entry | Directory]:
-            return await self._job.store.list_children(self._path(spot))
+            path = self._path(spot)
+            if not self._job.looks_ahead:
+                return await self._job.store.list_children(path)
+            listed = await self._job.store.list_at_once(path)
+            if listed is None:
+                raise TooMuchError
+            return [child for child in listed if not isinstance(child, Unusable)]
 
         return await all_of(spots, children, in_flight_max=_LISTINGS_AT_ONCE_MAX)
 

@@ -1,8 +1,8 @@
 """The old files: checked by the mode, listed before the decision, and removed at the end (P9).
 
-What is to be removed is listed before the decision, so that every driver that finishes the job
-removes exactly that. The decision holds a short list; a longer one is written before it, which then
-contains its digest. It is streamed, since it can be longer than memory.
+The list of what is to be removed is written before the decision, which contains its digest, so that
+every driver that finishes the job removes exactly that. It is streamed, since it can be longer than
+memory.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
@@ -45,7 +45,7 @@ from fsspec_commit.protocol.streamed_list import (
     read_list,
 )
 from fsspec_commit.records import Standing
-from fsspec_commit.records.job import REPLACING, Claim, Decision, ReplacedFile, ReplacedList
+from fsspec_commit.records.job import Decision, ReplacedFile, ReplacedList
 from fsspec_commit.records.slices import ListRange
 from fsspec_commit.store import Entry, Expect, Expectation, Token
 
@@ -54,7 +54,7 @@ _ANY_NAME = "any"
 
 def replaces(job: BoundJob) -> bool:
     """Whether the job removes old files."""
-    return job.record.mode in REPLACING
+    return job.record.mode in {"overwrite", "overwrite_partitions"}
 
 
 def minds_data(job: BoundJob) -> bool:
@@ -104,29 +104,18 @@ def destination_exists(job: BoundJob, name: str) -> DestinationExistsError:
 
 
 async def list_replaced(
-    job: BoundJob,
-    claim: Claim,
-    new: NewFiles,
-    outside: FilesOutside,
-    before_it_writes: Callable[[], Awaitable[None]],
-) -> ListWriter | None:
-    """List exactly the old files that will be removed, with their tokens.
+    job: BoundJob, new: NewFiles, outside: FilesOutside, writer: ListWriter
+) -> None:
+    """Have *writer* list exactly the old files that will be removed, with their tokens.
 
-    Files that stay because they are in no partition are added to *outside*. A part of a long list
-    is written once *before_it_writes* has returned.
-
-    Returns:
-        What writes the list, and has written a part of a long one; ``None`` if nothing is listed.
+    Files that stay because they are in no partition are added to *outside*. If this fails, what was
+    written of the list is removed.
     """
-    mode = job.record.mode
     directories = to_look_up(new.partitions.with_those_above())
-    if mode == "overwrite":
+    if job.record.mode == "overwrite":
         found = old_files(job)
-    elif mode == "overwrite_partitions":
-        found = old_files_of_partitions(job, new.partitions, directories, outside)
     else:
-        return None
-    writer = ListWriter(job, job.layout.replaced(claim.nonce), before_it_writes)
+        found = old_files_of_partitions(job, new.partitions, directories, outside)
     replaced, emptied = SomeOf(new.reusable), DirectoryNames()
     last = ""
     try:
@@ -145,11 +134,10 @@ async def list_replaced(
     except BaseException:
         await writer.discard()
         raise
-    return writer
 
 
 async def finish_list(writer: ListWriter | None, short: ShortList) -> ReplacedList | None:
-    """Write a list of replaced files to its end; the content of a short one is put into *short*.
+    """Write the list of replaced files to its end; the content of a short one is put into *short*.
 
     Returns:
         The count and digest of the list; ``None`` if nothing is replaced.
@@ -207,7 +195,7 @@ def _refuse_unsafe(job: BoundJob, name: str, *, in_place: bool) -> None:
 
 @dataclass(slots=True)
 class ReplacedFiles:
-    """The old files of a decision: those that it holds, or that it names a list of.
+    """The list that a decision names, read from the store.
 
     Indexed by the name of a new file, it returns what must stand there when the file is published:
     nothing, or the old file that is replaced in place.
@@ -235,24 +223,22 @@ class ReplacedFiles:
     @property
     def count(self) -> int:
         """How many old files the list names."""
-        return self.decision.replaced_count
+        return 0 if self.decision.replaced is None else self.decision.replaced.count
 
     @property
     def listed(self) -> tuple[StorePath, Listed] | None:
-        """Where the list stands, and which one it must be; ``None`` if there is none."""
+        """Where the list stands, and which one it must be; ``None`` if nothing is replaced."""
         listed, claim = self.decision.replaced, self.decision.claim
-        if not isinstance(listed, ReplacedList) or claim is None:
+        if listed is None or claim is None:
             return None
         return self.job.layout.replaced(claim.nonce), Listed(listed.count, listed.digest)
 
     async def batches(self) -> AsyncIterator[list[ReplacedFile]]:
-        """The old files, in batches.
+        """The list, in batches.
 
         Raises:
             RecordError: At the end, if it is not the list that the decision names.
         """
-        if isinstance(self.decision.replaced, tuple):
-            yield list(self.decision.replaced)
         if self.listed is None:
             return
         path, fixed = self.listed

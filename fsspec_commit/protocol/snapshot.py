@@ -223,7 +223,7 @@ async def _hidden_by_one(reader: Reader, job: SeenJob, deleting: list[BoundJob])
         return None
     if job.published is None:
         return await new_files_of(reader.store, job.layout, job.decision, reader.bind)
-    if job.decision.record.replaced_count and not job.published.record.lost:
+    if job.decision.record.replaced is not None and not job.published.record.lost:
         deleting.append(await bound_to_read(reader.store, job.layout, reader.bind))
         return await replaced_files_of(deleting[-1], job.decision)
     return None

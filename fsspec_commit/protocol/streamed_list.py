@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-INLINE_BYTES_MAX = 64 << 10
-"""A list of so many bytes may be in the record that would name it."""
 _CHUNK_BYTES = 1 << 20
 _HELD_BYTES_MAX = 1 << 20
 _LINES_BYTES = 1 << 17
@@ -55,8 +53,10 @@ class ListWriter:
 
     A short list is created like any record, with its outcome confirmed; if writing a long one
     fails, the commit does. Nothing of a long one is written until *before_it_writes* has returned.
+    One is long from *short_bytes_max* on, by default from 1 MiB.
 
     Attributes:
+        path: Where the list is to stand; fixed once a part of it is written.
         short: The content of a short list, once it stands.
     """
 
@@ -65,11 +65,14 @@ class ListWriter:
         job: BoundJob,
         path: StorePath,
         before_it_writes: Callable[[], Awaitable[None]] = _at_once,
+        *,
+        short_bytes_max: int | None = None,
     ) -> None:
         self.short = ShortList()
         self._job = job
-        self._path = path
+        self.path = path
         self._before_it_writes = before_it_writes
+        self._held_bytes_max = short_bytes_max or _HELD_BYTES_MAX
         self._file: Writer[Entry] | None = None
         self._digest = sha256()
         self._held = bytearray()
@@ -79,22 +82,33 @@ class ListWriter:
         """Add *line*, which contains no line feed."""
         self._held += line + b"\n"
         self._count += 1
-        if len(self._held) >= _HELD_BYTES_MAX:
+        if len(self._held) >= self._held_bytes_max:
             await self._flush()
 
-    def inline(self, kind: type[T]) -> tuple[T, ...] | None:
-        """What was added, if the record that would name the list may hold it: none is written."""
-        if self._file is not None or len(self._held) > INLINE_BYTES_MAX:
-            return None
-        lines = bytes(self._held).splitlines()
-        return tuple(decode_strictly(line, kind, _CHUNK_BYTES) for line in lines)
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was added."""
+        return self._count == 0
+
+    def is_written(self, data: bytes) -> bool:
+        """Whether *data*, which this driver has written at its path, is what was added.
+
+        In any order. If so, it is the list, and nothing more is written.
+        """
+        if self._file is not None or sorted(self._held.split(b"\n")) != sorted(data.split(b"\n")):
+            return False
+        self._held[:] = data
+        self.short.data = data
+        return True
 
     async def finish(self) -> Listed | None:
         """Finish the list, which then stands; ``None`` if it is empty and was not written."""
-        if self._count == 0:
+        if self.is_empty:
             return None
         if self._file is None:
-            await self._create(self._taken())
+            data = self._taken()
+            if self.short.data is None:
+                await self._create(data)
         else:
             await self._flush()
             await self._file.finish()
@@ -107,14 +121,17 @@ class ListWriter:
 
     async def _create(self, data: bytes) -> None:
         layout = self._job.layout
-        if await self._job.store.create(self._path, data, within=layout.area) is None:
+        standing = await self._job.store.create(self.path, data, within=layout.area)
+        if standing is None:
             raise inactive(layout, "prepare")
+        if standing != data:
+            raise RecordError(f"{self.path}: another list stands there", path=self.path)
         self.short.data = data
 
     async def _flush(self) -> None:
         if self._file is None:
             await self._before_it_writes()
-            self._file = self._job.store.writer(self._path, within=self._job.layout.area)
+            self._file = self._job.store.writer(self.path, within=self._job.layout.area)
         await self._file.write(self._taken())
 
     def _taken(self) -> bytes:

@@ -10,7 +10,7 @@ version of any record raises that of ``job.json`` as well: who cannot read it le
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Generic, Literal, Protocol, Self, TypeVar, get_args
+from typing import ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
 import msgspec
 
@@ -119,20 +119,18 @@ def decode_strictly(data: bytes, kind: type[T], limit_bytes: int) -> T:
 
 def _refuse_newer(data: bytes, kind: type) -> None:
     """Raise :class:`NewerVersionError` if *data* says that it is a later version of *kind*."""
-    fields = msgspec.structs.fields(kind)
-    known = {field.name: field.default for field in fields}
-    reads = [one for field in fields if field.name == "version" for one in get_args(field.type)]
+    known = {field.name: field.default for field in msgspec.structs.fields(kind)}
+    reads = known.get("version")
     try:
         head = decode_json(data, _Head)
     except (msgspec.MsgspecError, RequestError, UnicodeError, RecursionError):
         return
     name, hadoops = known.get("format", ""), str(known.get("type", ""))
     is_kind = head.format == name and _without_version(head.type) == _without_version(hadoops)
-    if is_kind and reads and head.version > max(reads):
+    if is_kind and isinstance(reads, int) and head.version > reads:
         called = name or _without_version(hadoops).rpartition(".")[2] or kind.__name__.strip("_")
         raise NewerVersionError(
-            f"{called} of version {head.version}, and this version of fsspec-commit reads "
-            f"{' and '.join(map(str, reads))}"
+            f"{called} of version {head.version}, and this version of fsspec-commit reads {reads}"
         )
 
 

@@ -14,8 +14,6 @@ from fsspec_commit.store import Capabilities
 CommitterName: TypeAlias = Literal["v1", "manifest", "magic"]
 Mode: TypeAlias = Literal["error", "ignore", "append", "overwrite", "overwrite_partitions"]
 MODES: tuple[Mode, ...] = ("error", "ignore", "append", "overwrite", "overwrite_partitions")
-REPLACING: tuple[Mode, ...] = ("overwrite", "overwrite_partitions")
-"""The modes that remove old files."""
 Names: TypeAlias = Literal["unique", "exact"]
 Success: TypeAlias = Literal["marker", "json", "none"]
 Collect: TypeAlias = Literal["messages", "store"]
@@ -37,7 +35,6 @@ class JobRecord(JsonRecord, frozen=True, kw_only=True):
     """``job.json``: every option that a worker, a resumer or a person needs, but no secret.
 
     Attributes:
-        version: 2 of a job that replaces files, whose decision may be of version 2.
         capabilities: The facts from which the committer was chosen. Everybody who works on the job
             uses these, and nobody determines them anew.
     """
@@ -45,7 +42,7 @@ class JobRecord(JsonRecord, frozen=True, kw_only=True):
     limit_bytes: ClassVar[int] = 16 << 20
 
     format: Literal["fsspec_commit.Job"] = "fsspec_commit.Job"
-    version: Literal[1, 2] = 1
+    version: Literal[1] = 1
     nonce: NonceText
     job_id: JobIdText
     destination: ShortText
@@ -65,10 +62,8 @@ class JobRecord(JsonRecord, frozen=True, kw_only=True):
     host: ShortText = ""
 
     def check_path(self, layout: JobLayout, path: StorePath) -> None:  # noqa: ARG002  # one name
-        """Refuse another job's record, and one that no driver writes."""
+        """Refuse another job's record."""
         must_be(self.job_id, layout.job_id, "job")
-        if self.version > version_of(self.mode):
-            raise RecordError(f"it is of version {self.version}, and replaces nothing")
 
     @property
     def is_collected(self) -> bool:
@@ -78,11 +73,6 @@ class JobRecord(JsonRecord, frozen=True, kw_only=True):
     def layout(self, root: StorePath) -> JobLayout:
         """The job's paths below the destination, as the opened store names it."""
         return DestinationLayout(root).job(self.job_id)
-
-
-def version_of(mode: Mode) -> Literal[1, 2]:
-    """The version of ``job.json`` that a job of *mode* has now."""
-    return 2 if mode in REPLACING else 1
 
 
 class TaskCommit(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -211,34 +201,11 @@ class Claim(JsonRecord, frozen=True, kw_only=True):
         must_be(layout.claim(self.nonce), path, "place")
 
 
-class ReplacedFile(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
-    """An old file that goes: a name relative to the destination, and its identity.
-
-    ``in_place`` files are replaced by a new file of the same name, all others are deleted once
-    every new file is in place.
-    """
-
-    name: ShortText
-    size: Count
-    token: ShortText
-    in_place: bool
-
-
 class ReplacedList(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The list of old files that will be removed, if they are many: its count and digest.
-
-    It is named after the nonce of the claim.
-    """
+    """The list of old files that will be removed: its name, count and digest."""
 
     count: Count
     digest: Digest
-
-
-FEW_FILES_MAX = 4096
-"""More never are in 64 KiB: the shortest is `["a",0,"",true]`, and something between two."""
-Few: TypeAlias = Annotated[tuple[ReplacedFile, ...], Meta(max_length=FEW_FILES_MAX)]
-Replaced: TypeAlias = ReplacedList | Few
-"""The old files that go: a list beside the decision, or, if they are few, themselves."""
 
 
 class ChosenList(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -267,16 +234,14 @@ class Decision(JsonRecord, frozen=True, kw_only=True):
     and the stale one.
 
     Attributes:
-        version: 2 if it holds the old files themselves.
         chosen: The attempts to publish, by task, if they are few.
         chosen_list: The list of these beside the decision, if they are many.
-        replaced: The old files that go, if any do.
     """
 
     limit_bytes: ClassVar[int] = 2 << 20
 
     format: Literal["fsspec_commit.Decision"] = "fsspec_commit.Decision"
-    version: Literal[1, 2] = 1
+    version: Literal[1] = 1
     nonce: NonceText
     job_id: JobIdText
     state: Literal["committed", "aborted"]
@@ -284,7 +249,7 @@ class Decision(JsonRecord, frozen=True, kw_only=True):
     claim: Claim | None = None
     chosen: tuple[TaskCommit, ...] = ()
     chosen_list: ChosenList | None = None
-    replaced: Replaced | None = None
+    replaced: ReplacedList | None = None
     success: FileIdentity | None = None
     stale_success: FileIdentity | None = None
 
@@ -292,13 +257,6 @@ class Decision(JsonRecord, frozen=True, kw_only=True):
     def task_count(self) -> int:
         """How many attempts are published."""
         return len(self.chosen) if self.chosen_list is None else self.chosen_list.count
-
-    @property
-    def replaced_count(self) -> int:
-        """How many old files go."""
-        if isinstance(self.replaced, ReplacedList):
-            return self.replaced.count
-        return len(self.replaced or ())
 
     def check_path(self, layout: JobLayout, path: StorePath) -> None:  # noqa: ARG002  # one name
         """Refuse another job's decision, and one that no driver of the job would have made."""
@@ -309,8 +267,6 @@ class Decision(JsonRecord, frozen=True, kw_only=True):
             raise RecordError(f"{self.state}, and {'no' if self.claim is None else 'a'} claim")
         if len({message.task_id for message in self.chosen}) != len(self.chosen):
             raise RecordError("it chooses two attempts of one task")
-        if isinstance(self.replaced, tuple) is (self.version == 1):
-            raise RecordError(f"it is of version {self.version}, and names old files otherwise")
 
 
 class Published(JsonRecord, frozen=True, kw_only=True):
@@ -336,3 +292,16 @@ class Published(JsonRecord, frozen=True, kw_only=True):
             RecordError: It names another decision.
         """
         must_be(self.decision, decision.nonce, "decision")
+
+
+class ReplacedFile(Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
+    """One line of the replaced list: a name relative to the destination, and its identity.
+
+    ``in_place`` files are replaced by a new file of the same name, all others are deleted once
+    every new file is in place.
+    """
+
+    name: ShortText
+    size: Count
+    token: ShortText
+    in_place: bool

@@ -43,7 +43,6 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MODULE, "_DESERTED_S", 0.2)
 
 
-@pytest.mark.usefixtures("lists_apart")
 def test_p8_a_client_that_is_closed_leaves_its_slices_to_the_driver(
     cluster: LocalCluster, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

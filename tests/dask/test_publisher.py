@@ -67,7 +67,6 @@ def logs(client: Client) -> str:
     return f"{client.get_worker_logs()} {client.get_scheduler_logs()}"
 
 
-@pytest.mark.usefixtures("lists_apart")
 def test_p1_p9_workers_publish_and_delete(
     client: Client, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

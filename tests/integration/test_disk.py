@@ -127,7 +127,6 @@ def test_a_disk_that_is_full_while_a_file_is_written(disk: Path) -> None:
     check_settled(snapshot_of(destination), expected=SCENE.after)
 
 
-@pytest.mark.usefixtures("lists_apart")
 @pytest.mark.parametrize("when", BEFORE)
 def test_a_disk_that_is_full_before_the_decision(disk: Path, when: str) -> None:
     destination = disk / "out"
@@ -181,7 +180,6 @@ def test_a_read_only_destination(disk: Path) -> None:
     assert fc.jobs(destination) == []
 
 
-@pytest.mark.usefixtures("lists_apart")
 @pytest.mark.parametrize("when", BEFORE)
 def test_a_disk_that_becomes_read_only_before_the_decision(disk: Path, when: str) -> None:
     destination = disk / "out"

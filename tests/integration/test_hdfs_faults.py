@@ -96,7 +96,6 @@ def wire(remote: Remote, proxy: FaultProxy) -> Wire:
 
 @on("webhdfs")
 @every_fault
-@pytest.mark.usefixtures("lists_apart")
 @pytest.mark.parametrize(
     "first",
     [

@@ -100,7 +100,6 @@ def contents(destination: Path) -> list[str]:
     return sorted(data.decode() for data in raw_visible(snapshot_of(destination)).values() if data)
 
 
-@pytest.mark.usefixtures("lists_apart")
 def test_p1_p9_processes_publish_and_delete(tmp_path: Path, processes: ProcessPoolExecutor) -> None:
     callback = Callback()
     write(tmp_path / "out", mode="append", publisher=processes, callback=callback)
@@ -277,7 +276,6 @@ def test_p8_losses_elsewhere_are_told(
     assert len(contents(tmp_path)) == TASKS * len(FILES) - 1
 
 
-@pytest.mark.usefixtures("lists_apart")
 def test_p6_a_slice_of_a_job_that_is_over_changes_nothing(tmp_path: Path) -> None:
     late: list[Callable[[], str]] = []
 
@@ -297,7 +295,6 @@ def test_p6_a_slice_of_a_job_that_is_over_changes_nothing(tmp_path: Path) -> Non
     assert job_ids(snapshot_of(tmp_path)) == []
 
 
-@pytest.mark.usefixtures("lists_apart")
 def test_p9_nothing_is_deleted_before_the_new_files_are_said_to_be_there(tmp_path: Path) -> None:
     """Whatever a slice is told: it reads that itself."""
     answers: list[str] = []

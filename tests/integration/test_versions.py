@@ -9,19 +9,14 @@ from __future__ import annotations
 import subprocess
 import sys
 import tarfile
-from contextlib import suppress
 from io import BytesIO
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 import pytest
 
-import fsspec_commit as fc
-from fsspec_commit.testing import Crash, Fault, inject
 from tests.integration import drivers, kills
 from tests.integration.processes import ROOT, Processes
-from tests.protocol.invariants import snapshot_of
 from tests.scenes.places import keep_versions, local_places
 from tests.scenes.scene import SCENES, NamedScene, named
 
@@ -102,10 +97,8 @@ def of_earlier(earlier: Path) -> Iterator[Processes]:
 def both(
     request: pytest.FixtureRequest, processes: Processes, of_earlier: Processes
 ) -> TwoVersions:
-    """The earlier version drives jobs, or settles them: of this one those that replace nothing."""
+    """The earlier version drives jobs, or settles them."""
     is_driver = request.param == "driver"
-    if not is_driver and request.getfixturevalue("scene").mode != "append":
-        pytest.skip("jobs that replace files are of version 2 now: see test_p5_p8_it_leaves_alone")
     return TwoVersions(*((of_earlier, processes) if is_driver else (processes, of_earlier)))
 
 
@@ -137,50 +130,6 @@ def test_the_earlier_version_is_another(earlier: Path) -> None:
     where = "import fsspec_commit, fsspec_commit_stores as s; print(fsspec_commit.__file__, s)"
     said = subprocess.check_output([sys.executable, "-c", f"{path}; {where}"], text=True)
     assert said.count(str(earlier)) == 2
-
-
-def by_earlier(earlier: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """What the command of the earlier version says."""
-    path = f"import sys; sys.path[:0] = [{str(earlier)!r}, {str(earlier / 'stores')!r}]"
-    command = [sys.executable, "-c", f"{path}; from fsspec_commit.cli import main; main()"]
-    return subprocess.run([*command, *arguments], capture_output=True, text=True, check=False)
-
-
-@pytest.mark.parametrize("mode", ["overwrite", "overwrite_partitions"])
-@pytest.mark.parametrize(
-    ("dies", "state"),
-    [
-        (Fault("create", 5, "crash_before"), "committing"),
-        (Fault("rename", 2, "crash_before"), "decided"),
-        (Fault("create", 6, "crash_after"), "published"),
-    ],
-)
-def test_p5_p8_it_leaves_alone_what_is_of_a_later_version(
-    earlier: Path, tmp_path: Path, mode: fc.Mode, dies: Fault, state: str
-) -> None:
-    """It cannot read it, says so, and changes nothing; the version that began the job settles it.
-
-    It was before there were jobs of another version, and calls one damaged.
-    """
-    to, table = str(tmp_path / "out"), pa.table({"p": ["1"], "n": [1]})
-    fc.write_dataset(table, to, partition_by="p", mode="append")
-    with inject(dies), suppress(Crash):
-        fc.write_dataset(table, to, partition_by="p", mode=mode)
-    [job] = fc.jobs(to)
-    assert job.state == state
-    before = snapshot_of(to)
-    assert "damaged" in by_earlier(earlier, "jobs", to).stdout
-    for verb in ("resume", "abort"):
-        assert by_earlier(earlier, verb, to, job.job_id).returncode != 0
-    cleaned = by_earlier(earlier, "clean", to, "--older-than", "0s", "--delete")
-    assert job.job_id in cleaned.stdout + cleaned.stderr
-    assert snapshot_of(to) == before
-    if state == "committing":
-        fc.abort(to, job.job_id)
-    else:
-        fc.resume(to, job.job_id)
-    assert fc.jobs(to) == []
-    assert len(fc.committed_files(to)) == 1
 
 
 @each_kill

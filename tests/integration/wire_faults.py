@@ -166,7 +166,6 @@ class WireFaults(OnStore):
             "test_credentials_that_expire_half_way": (names[1:], expiries),
         }
 
-    @pytest.mark.usefixtures("lists_apart")
     def test_one_fault_at_any_change(
         self, wire: Wire, fault: str, sweep: Sweep, part: slice
     ) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fsspec_commit.protocol import streamed_list
+from fsspec_commit.protocol import list_ahead, streamed_list
 from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
 from tests.protocol.cleaning import put, url
 from tests.protocol.in_virtual_time import SOME_TIME_S, Before, Clock, started, wrote
@@ -29,11 +29,11 @@ def bucket(request: pytest.FixtureRequest) -> Iterator[Bucket]:
     remove_bucket(bucket)
 
 
-@pytest.mark.parametrize(("others", "early"), [(0, 1), (1, 0)])
+@pytest.mark.parametrize(("others", "early"), [(0, 2), (1, 1)])
 def test_old_files_are_listed_beside_the_areas_where_no_other_job_is(
     bucket: Bucket, others: int, early: int
 ) -> None:
-    """It may take many requests, which would be lost."""
+    """It may take many requests, which would be lost; one is sent beside the claim in any case."""
 
     async def main() -> None:
         clock, hook, seen = Clock(), Before(), list[int]()
@@ -64,6 +64,7 @@ def test_a_long_list_is_written_when_the_look_counts(
 ) -> None:
     """What an early look that does not count would have written has the name of the next list."""
     monkeypatch.setattr(streamed_list, "_HELD_BYTES_MAX", 1)
+    monkeypatch.setattr(list_ahead, "_BYTES_MAX", 1)
 
     async def main() -> None:
         clock, hook, written = Clock(), Before(), list[list[str]]()

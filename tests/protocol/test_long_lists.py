@@ -33,8 +33,9 @@ def bucket(request: pytest.FixtureRequest) -> Iterator[Bucket]:
 
 
 @pytest.fixture
-def _long(monkeypatch: pytest.MonkeyPatch, lists_apart: None) -> None:
+def _long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each line is sent by itself."""
+    monkeypatch.setattr(chosen, "INLINE_BYTES_MAX", 0)
     monkeypatch.setattr(chosen, "_HELD_MAX", 1)
     monkeypatch.setattr(messages, "_AT_ONCE_MAX", 1)
     monkeypatch.setattr(streamed_list, "_HELD_BYTES_MAX", 1)
@@ -95,9 +96,11 @@ async def lists_too_late(to: str, what: str) -> None:
 
 
 @pytest.mark.guarantees("P6")
-@pytest.mark.usefixtures("lists_apart")
 @pytest.mark.parametrize("what", ["chosen", "replaced"])
-def test_a_list_in_an_area_that_is_gone_is_not_written(what: str) -> None:
+def test_a_list_in_an_area_that_is_gone_is_not_written(
+    what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chosen, "INLINE_BYTES_MAX", 0)
     memory, to = fsspec.filesystem("memory"), f"/{uuid4().hex}"
     memory.pipe_file(f"{to}/a.txt", b"old")
     run(lists_too_late(f"memory:/{to}", what))
@@ -105,10 +108,12 @@ def test_a_list_in_an_area_that_is_gone_is_not_written(what: str) -> None:
 
 
 @pytest.mark.guarantees("P6", "P8")
-@pytest.mark.usefixtures("lists_apart")
 @pytest.mark.parametrize("what", ["chosen", "replaced"])
-def test_a_list_in_an_area_that_is_made_anew_is_nothing(bucket: Bucket, what: str) -> None:
+def test_a_list_in_an_area_that_is_made_anew_is_nothing(
+    bucket: Bucket, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where nothing refuses it, the decision after it finds no job, and is taken back."""
+    monkeypatch.setattr(chosen, "INLINE_BYTES_MAX", 0)
     run(lists_too_late(url(bucket), what))
     run(cleaned(bucket, Clock(), age_s=-1))
     names = {key.rpartition("/")[2] for key in bucket.keys("")}

@@ -277,7 +277,7 @@ def test_what_may_not_be_read_is_not_known(bucket: Bucket) -> None:
         assert (caught.value.job_id, caught.value.stage) == (job_id, "read")
         assert str(caught.value).endswith(f"see: fsspec-commit show {url(bucket)} {job_id}")
         data = bucket.objects.pop(job.layout.spec).data
-        put(bucket, job.layout.spec, data.replace(b'"version":2', b'"version":3', 1))
+        put(bucket, job.layout.spec, data.replace(b'"version":1', b'"version":2', 1))
         with pytest.raises(NewerVersionError, match="a newer version of fsspec-commit") as newer:
             await read(bucket)
         assert (newer.value.job_id, newer.value.stage) == (job_id, "read")

@@ -88,7 +88,6 @@ def test_a_directory_with_a_destination_in_it(url: str, ask: str) -> None:
     assert len(fc.committed_files(f"{url}/raw/in")) == 1
 
 
-@pytest.mark.usefixtures("lists_apart")
 @pytest.mark.parametrize(
     ("state", "record"),
     [

@@ -43,6 +43,7 @@ class Slow:
         self.dies = False
         self.signs = set[str]()
         self._standing = set[str]()
+        self._has_claimed = False
         self.standing_max = 0
 
     @contextmanager
@@ -51,12 +52,13 @@ class Slow:
             yield
 
     async def _carry(self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
-        if verb == "list_tree" and path.endswith("/out"):
+        if verb == "list_tree" and path.endswith("/out") and self._has_claimed:
             self.listing.set()
             if self.dies:
                 raise Crash(verb)
             await asyncio.sleep(self.work_s)
         answer = await call()
+        self._has_claimed |= verb == "create" and "/claim-" in path
         if "/alive-" in path and verb == "create":
             self.signs.add(path)
             self._standing.add(path)

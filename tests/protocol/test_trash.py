@@ -151,7 +151,7 @@ def taken_by_a_slow_driver(destination: Path, name: str, ending: str = ".pending
     ("dies", "state"),
     [
         (Fault("rename", 1, "crash_before"), "decided"),
-        (Fault("create", 6, "crash_after"), "published"),
+        (Fault("create", 7, "crash_after"), "published"),
     ],
 )
 @pytest.mark.guarantees("P6", "P8", "P9")

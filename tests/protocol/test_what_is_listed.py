@@ -10,8 +10,9 @@ import pytest
 from fsspec_commit.effects import deletion
 from fsspec_commit.errors import PartialCommitError, RequestError
 from fsspec_commit.names import target
-from fsspec_commit.protocol import branches, deleting
+from fsspec_commit.protocol import branches, deleting, list_ahead
 from fsspec_commit.protocol.attempt import commit_attempt
+from fsspec_commit.protocol.list_ahead import ListAhead
 from fsspec_commit.testing.simulation import FAMILIES
 from tests.protocol.trips import Trips
 
@@ -61,6 +62,13 @@ def looks_into(names: Iterable[str]) -> list[str]:
     return [f"{name}/_commit" for name in names]
 
 
+@pytest.fixture
+def _look_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is listed but by the look that counts."""
+    monkeypatch.setattr(ListAhead, "begin", lambda *_: None)
+
+
+@pytest.mark.usefixtures("_look_alone")
 @pytest.mark.parametrize("family", FAMILIES)
 def test_of_many_partitions_those_that_are_written_are_listed(
     family: str, monkeypatch: pytest.MonkeyPatch
@@ -75,6 +83,7 @@ def test_of_many_partitions_those_that_are_written_are_listed(
     assert {trip for trip, name in listed if name in written} == {2}, "all at once"
 
 
+@pytest.mark.usefixtures("_look_alone")
 @pytest.mark.parametrize("family", FAMILIES)
 def test_nothing_is_listed_above_or_beside_what_it_must(
     family: str, monkeypatch: pytest.MonkeyPatch
@@ -93,6 +102,7 @@ def test_nothing_is_listed_above_or_beside_what_it_must(
     )
 
 
+@pytest.mark.usefixtures("_look_alone")
 @pytest.mark.parametrize("family", PAGED)
 def test_what_is_declared_is_listed_as_one_each_and_at_once(
     family: str, monkeypatch: pytest.MonkeyPatch
@@ -114,7 +124,8 @@ def test_an_overwrite_lists_an_empty_destination_once(
     trips = Trips(monkeypatch, family)
     result, listed = trips.run(replaced(trips, ["p=1"], mode="overwrite"))
     assert result.replaced_count == 0
-    assert [name for _, name in listed] == [""]
+    once = [(1, "")] if family in WALKING else [(1, ""), (2, "")]
+    assert listed == once, "beside the claim, where that pays, and by the look"
 
 
 @pytest.mark.parametrize("family", PAGED)
@@ -124,7 +135,38 @@ def test_a_short_tree_is_overwritten_with_one_listing(
     trips = Trips(monkeypatch, family, old=FLAT)
     result, listed = trips.run(replaced(trips, ["p=1"], mode="overwrite"))
     assert result.replaced_count == len(FLAT)
-    assert listed == [(1, "")]
+    assert listed == [(1, ""), (2, "")], "beside the claim, and by the look"
+
+
+@pytest.mark.usefixtures("_soon_long")
+@pytest.mark.parametrize("family", PAGED)
+@pytest.mark.parametrize(
+    ("mode", "partitions", "more"),
+    [
+        ("overwrite", 60, range(1, 2)),
+        ("overwrite_partitions", 60, range(1)),
+        ("overwrite_partitions", 16, range(1, 18)),
+    ],
+)
+def test_beside_the_claim_little_is_listed(
+    family: str, mode: str, partitions: int, more: range, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page of a long tree or directory, and no more than a few partitions."""
+    monkeypatch.setattr(list_ahead, "_BYTES_MAX", 500)
+    written = [f"p={number:03}" for number in range(partitions)]
+    count = len(FLAT) if mode == "overwrite" else partitions
+    for page_entries in (100, 1_000):
+        found = []
+        for is_alone in (False, True):
+            with monkeypatch.context() as patch:
+                if is_alone:
+                    patch.setattr(ListAhead, "begin", lambda *_: None)
+                trips = Trips(patch, family, old=FLAT, page_entries=page_entries)
+                result, listed = trips.run(replaced(trips, written, mode=mode))
+                assert result.replaced_count == count
+                found.append(Counter(name for _, name in listed))
+        assert (found[0] - found[1]).total() in more
+        assert not found[1] - found[0]
 
 
 @pytest.fixture
@@ -151,7 +193,7 @@ def test_no_more_are_listed_at_once_than_calls_may_be_in_flight(
     assert max(Counter(trip for trip, _ in listed).values()) <= most
 
 
-@pytest.mark.usefixtures("_soon_long")
+@pytest.mark.usefixtures("_look_alone", "_soon_long")
 @pytest.mark.parametrize("family", PAGED)
 def test_a_long_tree_is_overwritten_branch_by_branch(
     family: str, monkeypatch: pytest.MonkeyPatch
@@ -187,7 +229,6 @@ def test_another_destination_in_a_long_tree_is_refused(
     assert caught.value.outcome == "not_committed"
 
 
-@pytest.mark.usefixtures("lists_apart")
 def test_old_files_of_many_batches_are_deleted_without_a_pause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -209,7 +250,6 @@ def test_old_files_of_many_batches_are_deleted_without_a_pause(
 
 
 @pytest.mark.guarantees("P8")
-@pytest.mark.usefixtures("lists_apart")
 @pytest.mark.parametrize("stands", [1, 2, 5])
 def test_nothing_of_a_batch_is_deleted_once_another_has_ended_the_job(
     stands: int, monkeypatch: pytest.MonkeyPatch

@@ -62,7 +62,6 @@ def contents(destination: Path) -> list[str]:
     return sorted(data.decode() for data in found if data)
 
 
-@pytest.mark.usefixtures("lists_apart")
 def test_p1_p9_executors_publish_and_delete(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -62,6 +62,7 @@ def peak_of(customers: int, name_of: Callable[[int], str]) -> int:
         record=SimpleNamespace(partitions=(), job_id="", destination=""),
         layout=SimpleNamespace(destination=destination),
         store=store,
+        looks_ahead=False,
     )
     written: Any = DirectoryNames()
     written.update(map(name_of, range(customers)))

@@ -46,7 +46,6 @@ _DELAYS_S = (0.05, 0.5, 3.0, 20.0, 100.0, 700.0, 5_000.0)
 _CHANGING = ("create", "delete", "rename", "complete", "rename_directory", "read")
 _CALLS_OF_A_VERB = 6
 _KEPT_CHANCE = 0.4
-_APART_CHANCE = 0.4
 _CALLS_OF_A_DRIVER = 40
 _CALLS_OF_OTHERS = 20
 
@@ -74,8 +73,6 @@ def draw(
     plan = _Drawing(random, kind, seed).plan()
     if Random(f"kept {seed}").random() < _KEPT_CHANCE:
         plan = replace(plan, jobs=tuple(replace(job, keeps=True) for job in plan.jobs))
-    if Random(f"lists {seed}").random() < _APART_CHANCE:
-        plan = replace(plan, lists_apart=True)
     if varied:
         plan = variation(plan, kind, Random(f"variation {seed}"))
     return spread(plan, Random(f"slices {seed}")) if sliced else plan

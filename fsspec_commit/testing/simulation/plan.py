@@ -171,8 +171,6 @@ class Plan:
         schedule: What seeds how long requests and replies take, and all ids.
         old: The files that stand there before.
         same: Whether files of one name have the same bytes, whoever writes them.
-        lists_apart: Whether decisions name a list of the old files, as they do where these are
-            many, instead of holding them.
         jobs: The jobs.
         cleaners: Who cleans meanwhile.
         foreign: Who else writes.
@@ -185,7 +183,6 @@ class Plan:
     schedule: int = 0
     old: tuple[str, ...] = ()
     same: bool = False
-    lists_apart: bool = False
     jobs: tuple[JobPlan, ...] = ()
     cleaners: tuple[CleanerPlan, ...] = ()
     foreign: tuple[ForeignPlan, ...] = ()

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from fsspec_commit.protocol import streamed_list
 from fsspec_commit.testing.faults import Crash
 from fsspec_commit.testing.simulation import actors, strangers
 from fsspec_commit.testing.simulation.loop import SimulationLoop, StuckError
@@ -52,7 +51,7 @@ def run(plan: Plan) -> Run:
     The actors run until each has ended or died. Then somebody settles all jobs and cleans, without
     faults; then what is late arrives, and all is settled and cleaned once more.
     """
-    with _undisturbed(), _lists(plan):
+    with _undisturbed():
         return _run(plan)
 
 
@@ -98,18 +97,6 @@ def _undisturbed() -> Iterator[None]:
         log.disabled = was_disabled
         if was_enabled:
             gc.enable()
-
-
-@contextmanager
-def _lists(plan: Plan) -> Iterator[None]:
-    """Have lists stand apart that a decision has room for, if the plan says so."""
-    most = streamed_list.INLINE_BYTES_MAX
-    if plan.lists_apart:
-        streamed_list.INLINE_BYTES_MAX = 0
-    try:
-        yield
-    finally:
-        streamed_list.INLINE_BYTES_MAX = most
 
 
 def _go_on(loop: SimulationLoop, world: World, doing: Coroutine[Any, Any, None], who: str) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import fsspec_commit as fc
 from fsspec_commit import ids
 from fsspec_commit.layout import StorePath
-from fsspec_commit.protocol import chosen, streamed_list
+from fsspec_commit.protocol import chosen
 from fsspec_commit.store import Expect, OpenOptions, Store, registry
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash
@@ -225,8 +225,7 @@ def _worlds(patch: pytest.MonkeyPatch, kind: str, name: str) -> list[World]:
     _attempt(job.spec, 0, TASKS[0])
     watch = _Watch(bucket)
     with wrapping(watch), patch.context() as inside:
-        for lists, apart in ((chosen, name == "collected"), (streamed_list, name == "exact")):
-            inside.setattr(lists, "INLINE_BYTES_MAX", 0 if apart else 1 << 16)
+        inside.setattr(chosen, "INLINE_BYTES_MAX", 0 if name == "collected" else 1 << 16)
         driver = fc.Job.from_spec(job.spec, **HOW)
         driver.commit(None if name == "collected" else messages)
         watch.looks[0].restore(bucket)

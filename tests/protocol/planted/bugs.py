@@ -37,8 +37,8 @@ OF_STEPS = {
     "_finish without beware_of_stale_success": runs.TAKEN_FOR_A_STALE_ONE,
     "_finish without say_published": runs.RETIRED_HALFWAY,
     "commit_job without deciding": runs.DECIDED_LATE,
-    "prepare_job without looks.is_done": runs.ONE_KEY,
-    "prepare_job without refuse_endangered": runs.LATE_DELETE,
+    "_prepare without looks.is_done": runs.ONE_KEY,
+    "_prepare without refuse_endangered": runs.LATE_DELETE,
 }
 """Runs that catch steps which are left out."""
 

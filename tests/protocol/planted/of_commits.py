@@ -84,20 +84,19 @@ def leaves_out_the_last_file(patch: pytest.MonkeyPatch) -> None:
 
 def publishes_another_attempt(patch: pytest.MonkeyPatch) -> None:
     """The last attempt of a task wins, and not the one that the driver has chosen."""
-    real = commit._wanted
+    real = commit._decide
 
-    async def wanted(job: Any, *args: Any, **how: Any) -> Any:
-        made = await real(job, *args, **how)
+    async def decide(job: Any, wanted: Any) -> Any:
         chosen = []
-        for message in made.chosen:
+        for message in wanted.chosen:
             task = job.store._store
             prefix = f"{job.layout.manifests}/{message.task_id}"
             names = [entry.path.rpartition("/")[2] async for entry in task.list_tree(prefix)]
             last = max(names) if names else message.attempt_id
             chosen.append(await _message_of(job, message, last))
-        return structs.replace(made, chosen=tuple(chosen))
+        return await real(job, structs.replace(wanted, chosen=tuple(chosen)))
 
-    patch.setattr(commit, "_wanted", wanted)
+    patch.setattr(commit, "_decide", decide)
 
 
 async def _message_of(job: Any, message: Any, attempt_id: str) -> Any:

@@ -9,6 +9,7 @@ from fsspec_commit.protocol import claim, early_look
 from fsspec_commit.protocol.early_look import EarlyLook
 from fsspec_commit.protocol.marks import epochs_among
 from fsspec_commit.protocol.other_jobs import Met, those_in_the_way
+from fsspec_commit.protocol.streamed_list import ListWriter
 from tests.protocol.planted.bug import Bug
 
 if TYPE_CHECKING:
@@ -57,12 +58,12 @@ def lists_first_beside_the_look(patch: pytest.MonkeyPatch) -> None:
     async def begin(self: Any, claim: Any) -> None:
         for look in self._looks:
             look.begin(claim)
-        real_list(self)
+        real_list(self, claim)
         taken, self._looks = self._looks, []
         await real_begin(self, claim)
         self._looks = taken
 
-    patch.setattr(EarlyLook, "list_first", lambda _: None)
+    patch.setattr(EarlyLook, "list_first", lambda *_: None)
     patch.setattr(EarlyLook, "begin", begin)
 
 
@@ -86,7 +87,20 @@ def passes_jobs_by_listings_by_pages(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(StoreReads, "list_at_once", listed)
 
 
+def takes_the_list_that_it_wrote_ahead(patch: pytest.MonkeyPatch) -> None:
+    """Whatever the look has found: the list is of a moment when others could still change that."""
+
+    def is_written(self: Any, data: bytes) -> bool:
+        self._held[:] = data
+        self._count = data.count(b"\n")
+        self.short.data = data
+        return True
+
+    patch.setattr(ListWriter, "is_written", is_written)
+
+
 BUGS = {
+    "takes the list that it wrote ahead": Bug(takes_the_list_that_it_wrote_ahead),
     "counts a look whatever epochs have come": Bug(counts_a_look_whatever_epochs_have_come),
     "counts a look whatever areas are gone": Bug(counts_a_look_whatever_areas_are_gone),
     "counts a look beside one that was over": Bug(counts_a_look_beside_one_that_was_over),

@@ -32,6 +32,7 @@ def decides_on_the_marker_of_its_first_claim(patch: pytest.MonkeyPatch) -> None:
 
     def begin(self: Any, claim: Any) -> None:
         real(self, begun.setdefault(self, claim))
+        self._claim = claim
 
     patch.setattr(marker_under_way.MarkerUnderWay, "begin", begin)
 

@@ -78,7 +78,6 @@ def deletes_blindly(patch: pytest.MonkeyPatch) -> None:
 
 LATE_DELETION = Plan(
     family="s3",
-    lists_apart=True,
     same=True,
     old=("a.txt", "b.txt"),
     jobs=(

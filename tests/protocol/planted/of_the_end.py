@@ -16,7 +16,6 @@ from fsspec_commit.protocol import clean, commit, marks, retire, success
 from fsspec_commit.protocol.deleting import delete_replaced
 from fsspec_commit.protocol.job_state import jobs_among, read_state
 from fsspec_commit.protocol.publish import publish_files
-from fsspec_commit.protocol.streamed_list import ListWriter
 from fsspec_commit.protocol.success import remove_stale_success
 from fsspec_commit.records import Standing
 from fsspec_commit.store import Entry, Expect
@@ -251,16 +250,6 @@ def _ends_before(patch: pytest.MonkeyPatch, name: str, step: Any) -> None:
     patch.setattr(commit, name, taken)
 
 
-def leaves_an_old_file_that_its_decision_would_hold(patch: pytest.MonkeyPatch) -> None:
-    real = ListWriter.inline
-
-    def inline(self: Any, kind: Any) -> Any:
-        found = real(self, kind)
-        return found[:-1] if found else found
-
-    patch.setattr(ListWriter, "inline", inline)
-
-
 def is_told_before_its_job_is_over(patch: pytest.MonkeyPatch) -> None:
     """Its process may end then, and others wait for a job that somebody has to resume."""
     real = RetiringInOrder.retire
@@ -276,9 +265,6 @@ def is_told_before_its_job_is_over(patch: pytest.MonkeyPatch) -> None:
 
 
 BUGS = {
-    "leaves an old file that its decision would hold": Bug(
-        leaves_an_old_file_that_its_decision_would_hold, ("P9",)
-    ),
     "is told before its job is over": Bug(is_told_before_its_job_is_over),
     "marks whatever stands": Bug(marks_whatever_stands, ("P1",)),
     "marks before it deletes": Bug(marks_before_it_deletes, ("P1",)),

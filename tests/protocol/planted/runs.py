@@ -138,7 +138,7 @@ TWO_THREADS_AND_AN_OUTAGE = Plan(
     family="s3-versioned",
     old=("old.txt",),
     jobs=(JobPlan(name="a", mode="overwrite", threads=2, then="abort"),),
-    faults=(FaultAt("a.driver", 15, "outage", delay_s=4_000),),
+    faults=(FaultAt("a.driver", 25, "outage", delay_s=4_000),),
 )
 """One call of the driver decides, and the other one, without an answer, does not know of it."""
 
@@ -269,18 +269,19 @@ ABOVE = Plan(
             name="a",
             mode="append",
             files=(("day=3/hour=1/a.txt", "day=3/hour=1/b.txt"),),
-            at_s=1,
         ),
         JobPlan(
             name="b",
             mode="overwrite_partitions",
             files=(("day=1/b.txt",),),
             partitions=("day=3",),
+            at_s=1,
         ),
     ),
     faults=(
-        FaultAt("b.driver", 1, "halt", 6.0, "list_tree"),
+        FaultAt("a.attempt0", 1, "halt", 2.5, "create"),
+        FaultAt("b.driver", 2, "halt", 6.0, "list_tree"),
         FaultAt("a.driver", 2, "halt", 20.0, "rename"),
     ),
 )
-"""A job clears a directory, and lists it while another one adds files below."""
+"""A job clears a directory, and lists it, under its claim, while another one adds files below."""

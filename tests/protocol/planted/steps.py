@@ -62,6 +62,10 @@ async def _undecided(store: Any, layout: Any, wanted: Any) -> Any:
     return Standing(wanted)
 
 
+async def _unlisted(claim: Any, *_: Any) -> Any:
+    return claim, None
+
+
 async def _whenever(_: Any, seen: Any) -> Any:
     return seen.identity
 
@@ -96,7 +100,7 @@ INSTEAD: dict[str, Callable[..., Any]] = {
     "forget_epochs": _answering(None),
     "retire_job": _answering([]),
     "looks.old_files": _answering(OldFiles(None, FilesOutside(), None)),
-    "finish_list": _answering(None),
+    "ahead.finish": _unlisted,
     "looks.stale": _answering(SeenMarker(None, inf)),
     "still_stands": _whenever,
     "marker.prepared": _answering(None),

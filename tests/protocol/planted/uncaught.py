@@ -9,11 +9,12 @@ NO_DIFFERENCE = {
     "commit_job with announce before deciding": "a callback is told a moment too early",
     "commit_job with deciding before abort_job": "a job goes one of these ways",
     "prepare_job with left_out before check_output": "both only read",
-    "prepare_job with looks.old_files before refuse_endangered": "both only read",
-    "prepare_job with refuse_endangered before looks.is_done": (
+    "_prepare with looks.old_files before refuse_endangered": "both only read",
+    "_prepare with refuse_endangered before looks.is_done": (
         "both end the commit, changing nothing"
     ),
     "prepare_job with withdraw_claim before alive.end": "a sign of life without a claim is none",
+    "prepare_job with withdraw_claim before ahead.withdraw": "both are withdrawn",
     "has one name for all attempts": "of one name one attempt is completed",
     "removes published beside the decision": (
         "the manifests have gone, and only older versions mind one that was not chosen"
@@ -59,6 +60,9 @@ HELD_BY = {
     "counts a look whatever epochs have come": (
         f"{_LOOKS}TestOneThatEnds::test_when_it_began_after_the_first_listing"
     ),
+    "takes the list that it wrote ahead": (
+        "tests/protocol/test_list_ahead.py::test_what_changes_before_the_look_is_seen"
+    ),
     "passes jobs by listings by pages": (
         "tests/protocol/test_early_look_beside_others.py"
         "::test_a_job_that_ends_while_its_area_is_listed_is_not_missed"
@@ -88,7 +92,7 @@ HELD_BY = {
     "leaves the markers of its claims": (  # In the end somebody cleans, and finds them.
         "tests/protocol/test_marker_under_way.py::test_who_waits_in_vain_leaves_none"
     ),
-    "_wanted without still_stands": (
+    "_prepare without still_stands": (
         f"{_STEPS}test_p1_a_marker_that_came_since_it_was_looked_for_is_removed"
     ),
     "looks for the marker before it lists": (
@@ -107,6 +111,9 @@ HELD_BY = {
         "tests/protocol/test_refused_here.py::test_p7_another_driver_has_committed"
     ),
     "takes a later refusal for the answer": "tests/unit/effects/test_confirm.py::test_the_table",
+    "prepare_job without ahead.withdraw": (
+        "tests/protocol/test_list_ahead.py::test_a_job_that_fails_then_is_in_nobodys_way"
+    ),
     "prepare_job without alive.end": f"{_STEPS}test_a_job_without_a_claim_shows_no_sign_of_life",
     "prepare_job without check_output": f"{_STEPS}test_two_messages_of_one_task_are_refused",
     "prepare_job without left_out": f"{_STEPS}test_a_task_whose_message_is_forgotten_is_named",

@@ -61,8 +61,6 @@ SCENES = {
 OF_FOLDED_NAMES = {"folded", "spelled otherwise"}
 """What is another thing than its like where the store takes these names for those that stand."""
 REFUSED = {"spelled otherwise"}
-LISTED_APART = {"overwrite, exact", "resumed"}
-"""Where the old files are on a list, as if they were many."""
 
 
 def plan_of(scene: str, family: str) -> Plan | None:
@@ -79,7 +77,7 @@ def plan_of(scene: str, family: str) -> Plan | None:
         if not kind.keeps_names_apart:
             return None
         old = (*old[1:], "a.txt")
-    return Plan(family=family, old=old, lists_apart=scene in LISTED_APART, jobs=(job,))
+    return Plan(family=family, old=old, jobs=(job,))
 
 
 def plans() -> Iterator[pytest.ParameterSet]:

@@ -218,7 +218,7 @@ def test_p1_a_job_whose_area_is_put_back_is_alive_again() -> None:
     """A `clean` had looked just before `job.json` came, and took the area when that had decided."""
     plan = Plan(
         family="disk",
-        schedule=14,
+        schedule=6,
         old=("day=1/old.txt",),
         jobs=(JobPlan(name="a", mode="overwrite", files=(("day=1/a.txt", "day=2/b.txt"),)),),
         cleaners=(CleanerPlan(at_s=0.02),),

@@ -31,8 +31,7 @@ BY_NIGHT = 1_500
 def overwrite(family: str, spread: SpreadPlan | None, **more: object) -> Plan:
     names = tuple(f"day={number}/old-{OLD}.txt" for number in range(4))
     job = JobPlan(name="a", mode="overwrite", files=FILES, attempts=ATTEMPTS, spread=spread)
-    jobs = (replace(job, **more),)  # type: ignore[arg-type]  # of a job
-    return Plan(family=family, old=names, lists_apart=True, jobs=jobs)
+    return Plan(family=family, old=names, jobs=(replace(job, **more),))  # type: ignore[arg-type]  # of a job
 
 
 def well(plan: Plan) -> Run:

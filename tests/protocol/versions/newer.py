@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -27,7 +27,7 @@ class Kind(NamedTuple):
     Attributes:
         where: Where it stands in a job's area, as a regular expression.
         shown: The same for people.
-        form: The class that says which versions are written, and read.
+        form: The class that says which version is written, and read.
     """
 
     where: str
@@ -35,15 +35,9 @@ class Kind(NamedTuple):
     form: type[msgspec.Struct]
 
     @property
-    def versions(self) -> tuple[int, ...]:
-        """The versions that are written, and read."""
-        fields = {field.name: field.type for field in msgspec.structs.fields(self.form)}
-        return get_args(fields["version"])
-
-    @property
     def version(self) -> int:
-        """The last of them."""
-        return max(self.versions)
+        """The version that is written, and read."""
+        return int(str(self._fixed("version")))
 
     @property
     def format(self) -> str:
@@ -56,7 +50,7 @@ class Kind(NamedTuple):
     def raised(self, data: str) -> str:
         """The record as a later version would write it: with a field more, too."""
         newer = self.version + 1
-        old = re.compile(r'"version":\d+(?=,"[a-zA-Z_]+":)')
+        old = re.compile(rf'"version":{self.version}(?=,"[a-zA-Z_]+":)')
         data, count = old.subn(f'"version":{newer},"new":[]', data, count=1)
         assert count
         return data.replace(f'/{self.version}","version"', f'/{newer}","version"')

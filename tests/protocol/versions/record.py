@@ -2,11 +2,11 @@
 
 What is in ``recorded/1`` was written so by commit b174776, whose formats are those of the first
 release, and is not written anew: jobs of that version have left it, and every later one must settle
-it. Whoever raises the version of ``job.json`` then writes another one beside it, as ``recorded/2``
-is, where decisions hold the old files. Whoever only takes other calls writes ``recorded/1.1`` and
-so on: in that one manifests go before decisions, in ``recorded/1.2`` what is left of a job goes all
-at once, ``published`` last, and in ``recorded/1.3`` old files are listed beside the areas: their
-list may come after the marker.
+it. Whoever raises the version of ``job.json`` to 2 then writes ``recorded/2``, beside it. Whoever
+only takes other calls writes ``recorded/1.1`` and so on: in that one manifests go before decisions,
+in ``recorded/1.2`` what is left of a job goes all at once, ``published`` last, in ``recorded/1.3``
+old files are listed beside the areas, so that their list may come after the marker, and in
+``recorded/1.4`` the list may come before it again, since it is written ahead.
 """
 
 from __future__ import annotations

@@ -183,8 +183,7 @@ def table() -> list[str]:
         shown = (
             "all of these" if by == BY_OTHERS else names or "none; `clean` aborts no uploads then"
         )
-        versions = ", ".join(map(str, kind.versions))
-        lines.append(f"| {kind.shown} | {kind.format} | {versions} | {shown} |")
+        lines.append(f"| {kind.shown} | {kind.format} | {kind.version} | {shown} |")
     return lines
 
 

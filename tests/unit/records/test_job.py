@@ -192,7 +192,7 @@ def refusals(record: JsonRecord) -> dict[str, bytes]:
         "another order": compact(dict([*rest, first])),
         "a missing field": compact({k: v for k, v in fields.items() if k != "nonce"}),
         "another format": compact(fields | {"format": "fsspec_commit.Other"}),
-        "a later version": compact(fields | {"version": 3}),
+        "a later version": compact(fields | {"version": 2}),
         "a version that is no integer": compact(fields | {"version": 1.0}),
         "a version that is text": compact(fields | {"version": "1"}),
         "a huge version": compact(fields | {"version": 10**400}),

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import tracemalloc
 
-import msgspec
 import pytest
-from msgspec.structs import replace
 
 from fsspec_commit.errors import RecordError
-from fsspec_commit.protocol.streamed_list import INLINE_BYTES_MAX
+from fsspec_commit.protocol.chosen import INLINE_BYTES_MAX
 from fsspec_commit.records import RECORD_BYTES_MAX, JsonRecord, decode_strictly
 from fsspec_commit.records.job import (
-    FEW_FILES_MAX,
     ChosenRecord,
     Claim,
     Decision,
     FileIdentity,
     JobRecord,
     Published,
-    ReplacedFile,
     TaskCommit,
 )
 from fsspec_commit.records.upload import UploadRecord
@@ -94,25 +90,5 @@ def test_the_longest_records_are_within_their_limits() -> None:
         success=identity,
         stale_success=identity,
     )
-    room = Decision.limit_bytes - Claim.limit_bytes - 2 * INLINE_BYTES_MAX
+    room = Decision.limit_bytes - Claim.limit_bytes - INLINE_BYTES_MAX
     assert len(beside.encode()) < room
-
-
-def test_no_decision_holds_more_old_files_than_a_driver_puts_there() -> None:
-    """Each is an object, and together they would take many times what the record does."""
-    shortest = ReplacedFile("a", 0, "t", in_place=True)
-    line_bytes = len(msgspec.json.encode(shortest)) + 1
-    assert FEW_FILES_MAX * line_bytes > INLINE_BYTES_MAX
-    claim = Claim(
-        nonce=NONCE,
-        job_id=JOB,
-        mode="overwrite",
-        names="unique",
-        partitions=None,
-        reusable_names=False,
-    )
-    decision = Decision(version=2, nonce=NONCE, job_id=JOB, state="committed", claim=claim)
-    most = replace(decision, replaced=(shortest,) * FEW_FILES_MAX)
-    assert Decision.decode(most.encode()) == most
-    with pytest.raises(RecordError, match=f"length <= {FEW_FILES_MAX}"):
-        Decision.decode(replace(decision, replaced=(shortest,) * (FEW_FILES_MAX + 1)).encode())
