@@ -13,7 +13,7 @@ into each of these, after the last file was listed (see :mod:`~fsspec_commit.pro
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.ending import ending
@@ -25,12 +25,16 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.listing import Found, data_files, files_below, refuse_areas_in
 from fsspec_commit.store import Entry
 
+T = TypeVar("T")
+
 LONG = 2_048
 """A tree of fewer files is listed as one; so many are held until that is known."""
 AT_ONCE_MAX = 16
 """So many trees, or branches of one, are listed at once; each holds a page of its listing."""
 BRANCH_FILES_MIN = 250
 """Of shorter branches, on average, there would be many more requests than pages."""
+AHEAD_ENTRIES_MAX = 500
+"""Of a tree or a directory: to list more twice costs more than the round trip that is saved."""
 _AHEAD_MAX = 4
 """So many of those are beside a claim, whose look lists the same once more."""
 _BRANCHES_MAX = 10_000
@@ -64,7 +68,8 @@ async def old_files(
         return
     at_once = 1 if job.looks_ahead else listings_at_once(job.store)
     branches = Branches(job.store, without=layout.areas, opening=opening, at_once=at_once)
-    async with ending(data_files(job, branches.files_below(top))) as files:
+    entries = branches.files_below(top)
+    async with ending(data_files(job, few(entries) if job.looks_ahead else entries)) as files:
         async for found in files:
             yield found
     opened = [layout.relative(one) for one in branches.opened if one != layout.root]
@@ -76,6 +81,21 @@ class TooMuchError(Exception):
 
     Whoever looks ahead handles it; users of the library never see it.
     """
+
+
+async def few(found: AsyncIterator[T]) -> AsyncIterator[T]:
+    """What is listed ahead of a look, as long as that is a page or so: *found*, or an error.
+
+    Raises:
+        TooMuchError: It is more.
+    """
+    seen = 0
+    async with ending(found) as entries:
+        async for entry in entries:
+            seen += 1
+            if seen > AHEAD_ENTRIES_MAX:
+                raise TooMuchError
+            yield entry
 
 
 def listings_at_once(store: ConfirmedStore) -> int:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fsspec_commit.effects.parallel import Progress, both
+from fsspec_commit.effects.parallel import Progress, both, failure_or
 from fsspec_commit.errors import (
     CommitError,
     CommitFailedError,
@@ -66,7 +66,7 @@ from fsspec_commit.protocol.superseded import (
     settled_by_another,
 )
 from fsspec_commit.records import Standing
-from fsspec_commit.records.job import Decision, Published
+from fsspec_commit.records.job import Claim, Decision, Published
 from fsspec_commit.store import Directory, Entry
 
 if TYPE_CHECKING:
@@ -183,13 +183,21 @@ async def prepare_job(
             prepared = await _prepare(job, held, new, looks=looks, ahead=ahead, marker=marker)
             if prepared is None:
                 await alive.end()
-                await withdraw_claim(job, held.claim)
+                await _withdraw(job, held.claim, early, ahead)
                 return None
             return replace(prepared, warnings=(*unasked, *prepared.warnings))
         except CommitError:
-            await ahead.withdraw()
-            await withdraw_claim(job, held.claim)
+            await _withdraw(job, held.claim, early, ahead)
             raise
+
+
+async def _withdraw(job: BoundJob, claim: Claim, early: EarlyLook, ahead: ListAhead) -> None:
+    """Withdraw *claim*, and the one beside it, which none is made any more when looking ends."""
+    await early.end()
+    other = await failure_or(ahead.withdraw())
+    await withdraw_claim(job, claim)
+    if isinstance(other, CommitError):
+        raise other
 
 
 async def _prepare(

@@ -100,7 +100,7 @@ class EarlyLook:
         where: TracebackType | None,
     ) -> None:
         """Send no more requests after this; who is interrupted drops nothing that was written."""
-        await self._end()
+        await self.end()
         if kind is None or issubclass(kind, Exception):
             with suppress(CommitError):  # What is left goes with the job's area.
                 await self._drop()
@@ -152,9 +152,15 @@ class EarlyLook:
                 of one moment, or that came in their order.
         """
         if not (met_none and self._missed_nobody()):
-            await self._end()
+            await self.end()
             await self._drop()
         self._settled.set()
+
+    async def end(self) -> None:
+        """Have nothing under way any more, also if who waits for that is interrupted."""
+        begun = (self._listing, *(look.begun for look in self._looks))
+        await stop(*(one for one in begun if one is not None))
+        self._listing = None
 
     def _missed_nobody(self) -> bool:
         before, after = self._before, self._after
@@ -164,12 +170,6 @@ class EarlyLook:
 
     async def _list_at_once(self) -> list[Listed] | None:
         return await self._job.store.list_at_once(self._job.layout.destination.areas)
-
-    async def _end(self) -> None:
-        """Have nothing under way any more, also if who waits for that is interrupted."""
-        begun = (self._listing, *(look.begun for look in self._looks))
-        await stop(*(one for one in begun if one is not None))
-        self._listing = None
 
     async def _drop(self) -> None:
         for look in self._looks:

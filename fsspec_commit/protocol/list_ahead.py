@@ -15,7 +15,7 @@ from typing import Self
 
 from msgspec import structs
 
-from fsspec_commit.effects.parallel import failure_or, heard, stop
+from fsspec_commit.effects.parallel import heard, stop
 from fsspec_commit.effects.stored_records import establish, inactive
 from fsspec_commit.errors import CommitError
 from fsspec_commit.protocol.bound_job import BoundJob
@@ -27,8 +27,8 @@ from fsspec_commit.protocol.replaced import finish_list, list_replaced, replaces
 from fsspec_commit.protocol.streamed_list import ListWriter, ShortList
 from fsspec_commit.records.job import Claim, ReplacedList
 
-_BYTES_MAX = 64 << 10
-"""Some hundred files: to list many more than once costs more than the round trip that is saved."""
+_WAIT_S = 5.0
+"""So long is it waited for a list that is not needed: a store that answers has done so by then."""
 _PARTITIONS_MAX = 16
 """Each is a request, or two; and so is each directory above them."""
 
@@ -44,9 +44,10 @@ class ListAhead:
         self._new = new
         self._claim: Claim | None = None
         self._other: Claim | None = None
-        self._writing: asyncio.Task[bytes | None] | None = None
+        self._made: list[Claim] = []
+        self._writing: asyncio.Task[None] | None = None
         self._may_write = asyncio.Event()
-        self._is_name_taken = False
+        self._content: bytes | None = None
 
     async def __aenter__(self) -> Self:
         """Nothing is listed yet."""
@@ -61,12 +62,12 @@ class ListAhead:
         """Send no more requests after this; what was written goes with the job's area.
 
         A list that is being written is waited for, so that it does not come when the area has gone;
-        but not by who is interrupted.
+        but not for long, since somebody waits to be told, and not by who is interrupted.
         """
         if self._writing is None:
             return
-        if self._is_name_taken and (kind is None or issubclass(kind, Exception)):
-            await failure_or(self._written())
+        if self._content is not None and (kind is None or issubclass(kind, Exception)):
+            await asyncio.wait({self._writing}, timeout=_WAIT_S)
         await stop(self._writing)
 
     def begin(self, claim: Claim) -> None:
@@ -109,17 +110,18 @@ class ListAhead:
         """
         if self._claim is not claim or self._writing is None:
             return claim
-        if not self._is_name_taken:
+        if self._content is None:
             await stop(self._writing)
             return claim
         if self._other is None:
             # Others have met the claim that stands, or will: nobody has to be looked for.
-            nonce = self._job.store.ids.nonce()
-            self._other = other = structs.replace(claim, nonce=nonce).outlined()
-            layout = self._job.layout
+            store, layout = self._job.store, self._job.layout
+            other = structs.replace(claim, nonce=store.ids.nonce()).outlined()
+            self._made.append(other)
             path = layout.claim(other.nonce)
-            if await establish(self._job.store, path, other, within=layout.area) is None:
+            if await establish(store, path, other, within=layout.area) is None:
                 raise inactive(layout, "claim")
+            self._other = other
         return self._other
 
     async def finish(
@@ -132,37 +134,31 @@ class ListAhead:
         """
         if found is None or found.is_empty:
             return claim, None
-        if self._claim is claim and self._is_name_taken:
-            written = await self._written()
-            if written is not None and found.is_written(written):
-                return claim, await finish_list(found, short)
+        written = self._content if self._claim is claim else None
+        if written is not None and self._writing is not None and found.is_written(written):
+            await self._writing
+            return claim, await finish_list(found, short)
         claim = await self.claim_of_list(claim)
         found.path = self._job.layout.replaced(claim.nonce)
         return claim, await finish_list(found, short)
 
     async def withdraw(self) -> None:
-        """Withdraw the other claim, if there is one."""
-        other, self._other = self._other, None
-        if other is not None:
+        """Withdraw the other claim, if there is one, or may be."""
+        for other in self._made:
             await withdraw_claim(self._job, other)
 
-    async def _written(self) -> bytes | None:
-        return None if self._writing is None else await self._writing
-
-    async def _write(self, claim: Claim) -> bytes | None:
-        path = self._job.layout.replaced(claim.nonce)
-        writer = ListWriter(self._job, path, _give_up, short_bytes_max=_BYTES_MAX)
+    async def _write(self, claim: Claim) -> None:
+        writer = ListWriter(self._job, self._job.layout.replaced(claim.nonce), _give_up)
         ahead = replace(self._job, looks_ahead=True)
         try:
             await list_replaced(ahead, self._new, FilesOutside(), writer)
         except (CommitError, TooMuchError):
-            return None  # The look will say what there is to say.
+            return  # The look will say what there is to say.
         if writer.is_empty:
-            return None
+            return
         await self._may_write.wait()
-        self._is_name_taken = True
+        self._content = writer.content
         await writer.finish()
-        return writer.short.data
 
 
 async def _give_up() -> None:

@@ -25,6 +25,7 @@ from fsspec_commit.names import (
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.branches import (
     TooMuchError,
+    few,
     listings_ahead,
     listings_at_once,
     old_files,
@@ -178,7 +179,8 @@ class _Walk:
                     if self._takes(spot, name):
                         yield name, entry
             return
-        async with ending(self._job.store.children(self._path(spot))) as children:
+        entries = self._job.store.children(self._path(spot))
+        async with ending(few(entries) if self._job.looks_ahead else entries) as children:
             async for child in children:
                 name = self._layout.relative(child.path)
                 if isinstance(child, Directory):

@@ -110,6 +110,9 @@ async def list_replaced(
 
     Files that stay because they are in no partition are added to *outside*. If this fails, what was
     written of the list is removed.
+
+    Raises:
+        TooMuchError: The job looks ahead, and there is more than is worth it.
     """
     directories = to_look_up(new.partitions.with_those_above())
     if job.record.mode == "overwrite":

@@ -53,7 +53,6 @@ class ListWriter:
 
     A short list is created like any record, with its outcome confirmed; if writing a long one
     fails, the commit does. Nothing of a long one is written until *before_it_writes* has returned.
-    One is long from *short_bytes_max* on, by default from 1 MiB.
 
     Attributes:
         path: Where the list is to stand; fixed once a part of it is written.
@@ -65,14 +64,11 @@ class ListWriter:
         job: BoundJob,
         path: StorePath,
         before_it_writes: Callable[[], Awaitable[None]] = _at_once,
-        *,
-        short_bytes_max: int | None = None,
     ) -> None:
         self.short = ShortList()
         self._job = job
         self.path = path
         self._before_it_writes = before_it_writes
-        self._held_bytes_max = short_bytes_max or _HELD_BYTES_MAX
         self._file: Writer[Entry] | None = None
         self._digest = sha256()
         self._held = bytearray()
@@ -82,7 +78,7 @@ class ListWriter:
         """Add *line*, which contains no line feed."""
         self._held += line + b"\n"
         self._count += 1
-        if len(self._held) >= self._held_bytes_max:
+        if len(self._held) >= _HELD_BYTES_MAX:
             await self._flush()
 
     @property
@@ -90,8 +86,13 @@ class ListWriter:
         """Whether nothing was added."""
         return self._count == 0
 
+    @property
+    def content(self) -> bytes:
+        """What was added to a list of which nothing is written yet."""
+        return bytes(self._held)
+
     def is_written(self, data: bytes) -> bool:
-        """Whether *data*, which this driver has written at its path, is what was added.
+        """Whether *data*, which this driver writes at its path, is what was added.
 
         In any order. If so, it is the list, and nothing more is written.
         """

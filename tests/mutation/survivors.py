@@ -59,8 +59,8 @@ NO_DIFFERENCE = {
     "protocol/manifests.py:NewFiles.add: self.rows or 0 -> self.rows": (
         "where they are not known, this is not reached"
     ),
-    "protocol/streamed_list.py:ListWriter.add: len(self._held) >= self._held_bytes_max -> "
-    "len(self._held) > self._held_bytes_max": "one byte more is held, of a limit of memory",
+    "protocol/streamed_list.py:ListWriter.add: len(self._held) >= _HELD_BYTES_MAX -> "
+    "len(self._held) > _HELD_BYTES_MAX": "one byte more is held, of a limit of memory",
     "effects/confirmed/one_shot.py:observe_again: 4 -> 5": "only how soon it is looked again",
     "protocol/commit.py:_name_command: error.job_id or job.record.job_id -> job.record.job_id": (
         "what a commit raises names no other job than its own"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fsspec_commit.protocol import list_ahead, streamed_list
+from fsspec_commit.protocol import branches, streamed_list
 from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
 from tests.protocol.cleaning import put, url
 from tests.protocol.in_virtual_time import SOME_TIME_S, Before, Clock, started, wrote
@@ -64,7 +64,7 @@ def test_a_long_list_is_written_when_the_look_counts(
 ) -> None:
     """What an early look that does not count would have written has the name of the next list."""
     monkeypatch.setattr(streamed_list, "_HELD_BYTES_MAX", 1)
-    monkeypatch.setattr(list_ahead, "_BYTES_MAX", 1)
+    monkeypatch.setattr(branches, "AHEAD_ENTRIES_MAX", 0)
 
     async def main() -> None:
         clock, hook, written = Clock(), Before(), list[list[str]]()

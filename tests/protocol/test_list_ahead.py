@@ -6,13 +6,13 @@ Whatever the destination holds when the job looks goes with its commit, and noth
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fsspec_commit.errors import CommitFailedError, Reply, StoreError
+from fsspec_commit.errors import CommitError, CommitFailedError, Reply, StoreError
 from fsspec_commit.layout import StorePath
-from fsspec_commit.protocol import list_ahead, streamed_list
+from fsspec_commit.protocol import branches, list_ahead, streamed_list
 from fsspec_commit.store import Expect
 from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
 from tests.protocol.cleaning import put, url
@@ -45,9 +45,10 @@ class Overwrite:
     def __init__(self, bucket: Bucket) -> None:
         self.bucket, self.clock, self.hook = bucket, Clock(), Before()
 
-    async def commit(self) -> None:
+    async def commit(self, **options: Any) -> None:
         """Replace the files of the bucket by a new one."""
-        driver = await started(url(self.bucket), self.clock, self.hook, mode="overwrite")
+        how = {"mode": "overwrite", **options}
+        driver = await started(url(self.bucket), self.clock, self.hook, **how)
         message = await wrote(driver, NEW)
         self.hook.calls.clear()
         await driver.commit([message], wait_s=0)
@@ -89,6 +90,10 @@ def test_it_is_written_beside_the_look(job: Overwrite) -> None:
 
     run(main())
     assert job.old() == set()
+
+
+async def forever() -> None:
+    await asyncio.sleep(1_000)
 
 
 def adds(job: Overwrite) -> None:
@@ -163,14 +168,15 @@ def test_a_job_that_fails_then_is_in_nobodys_way(job: Overwrite, what: str) -> N
 
 
 @pytest.mark.guarantees("P5")
-def test_a_job_that_fails_waits_until_its_list_stands(job: Overwrite) -> None:
-    """Else it would come when the job is aborted, and its area gone."""
+@pytest.mark.parametrize("answers", [True, False])
+def test_a_job_that_fails_waits_until_its_list_stands(job: Overwrite, answers: bool) -> None:
+    """Else it would come when the job is aborted, and its area gone. But not for ever."""
 
     async def main() -> None:
         put(job.bucket, job.path(ONE))
 
         async def slow() -> None:
-            await asyncio.sleep(SOME_TIME_S)
+            await asyncio.sleep(SOME_TIME_S if answers else 1_000)
 
         async def refuse() -> None:
             await asyncio.sleep(5 * TRIP_S)
@@ -179,7 +185,9 @@ def test_a_job_that_fails_waits_until_its_list_stands(job: Overwrite) -> None:
         job.hook.does |= {("create", LIST, 1): slow, LOOKED: refuse}
         with pytest.raises(CommitFailedError, match="not yours"):
             await job.commit()
-        assert [name for name in job.bucket.keys("") if LIST in name]
+        stands = [name for name in job.bucket.keys("") if LIST in name]
+        assert len(stands) == answers
+        assert asyncio.get_running_loop().time() < 2 * list_ahead._WAIT_S
         await job.hook.nothing_follows()
 
     run(main())
@@ -232,7 +240,7 @@ def test_none_is_written_ahead_where_it_may_be_in_vain(job: Overwrite, other: st
 
 @pytest.mark.guarantees("P9")
 def test_many_files_are_listed_once(job: Overwrite, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(list_ahead, "_BYTES_MAX", 1)
+    monkeypatch.setattr(branches, "AHEAD_ENTRIES_MAX", 1)
 
     async def main() -> None:
         put(job.bucket, job.path(ONE))
@@ -250,15 +258,17 @@ def test_a_long_list_does_not_meet_a_short_one(
     job: Overwrite, monkeypatch: pytest.MonkeyPatch, has_begun: bool
 ) -> None:
     """The look finds more than it holds, and begins to write under the name of the list."""
-    monkeypatch.setattr(streamed_list, "_HELD_BYTES_MAX", 1)
 
     async def main() -> None:
         put(job.bucket, job.path(ONE))
 
         async def slow() -> None:
-            await asyncio.sleep(SOME_TIME_S)
+            await asyncio.sleep(SOME_TIME_S if has_begun else 0)
+            monkeypatch.setattr(streamed_list, "_HELD_BYTES_MAX", 1)
 
-        job.hook.does[LOOKED if has_begun else LISTED] = slow
+        job.hook.does[LOOKED] = slow
+        if not has_begun:
+            job.hook.does[LISTED] = forever
         await job.commit()
         assert job.count(CLAIM) == (2 if has_begun else 1)
         await job.hook.nothing_follows()
@@ -285,6 +295,81 @@ def test_one_that_is_not_written_fails_the_commit(job: Overwrite) -> None:
 
     run(main())
     assert job.bucket.get(job.path(ONE)) is not None
+
+
+@pytest.mark.guarantees("P9")
+def test_one_that_does_not_come_is_not_waited_for_where_it_is_not_the_one(job: Overwrite) -> None:
+    async def main() -> None:
+        put(job.bucket, job.path(ONE))
+
+        async def never() -> None:
+            await asyncio.sleep(1_000)
+
+        async def look() -> None:
+            await asyncio.sleep(5 * TRIP_S)
+            adds(job)
+
+        job.hook.does |= {("create", LIST, 1): never, LOOKED: look}
+        await job.commit()
+        assert asyncio.get_running_loop().time() < 2 * list_ahead._WAIT_S
+
+    run(main())
+    assert job.old() == set()
+
+
+@pytest.mark.guarantees("P11")
+@pytest.mark.parametrize("first", ["refused", "taken"])
+def test_both_claims_are_withdrawn_whatever_becomes_of_one(job: Overwrite, first: str) -> None:
+    async def main() -> None:
+        put(job.bucket, job.path(ONE))
+
+        async def look() -> None:
+            await asyncio.sleep(SOME_TIME_S)
+            adds(job)
+
+        async def refuse() -> None:
+            raise StoreError("not yours", reply=Reply.REFUSED)
+
+        job.hook.does |= {LOOKED: look, ("create", LIST, 2): refuse}
+        if first == "refused":
+            job.hook.does["delete", CLAIM, 1] = refuse
+        with pytest.raises(CommitFailedError, match="not yours"):
+            await job.commit()
+        assert job.count(CLAIM, "delete") == 2
+
+    run(main())
+    left = [name for name in job.bucket.keys("") if CLAIM in name]
+    assert len(left) == (1 if first == "refused" else 0)
+
+
+@pytest.mark.guarantees("P11")
+def test_no_claim_comes_when_they_are_withdrawn(
+    job: Overwrite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The look finds many files, and would write its list under another claim."""
+
+    async def main() -> None:
+        put(job.bucket, job.path(ONE))
+
+        async def look() -> None:
+            await asyncio.sleep(SOME_TIME_S)
+            monkeypatch.setattr(streamed_list, "_HELD_BYTES_MAX", 1)
+
+        async def refuse() -> None:
+            if job.count(CLAIM):  # And not when it starts.
+                await asyncio.sleep(SOME_TIME_S)
+                raise StoreError("not yours", reply=Reply.REFUSED)
+
+        async def slow() -> None:
+            await asyncio.sleep(5 * TRIP_S)
+
+        job.hook.does |= {LOOKED: look, ("read", "/done/", 1): refuse, ("delete", CLAIM, 1): slow}
+        with pytest.raises(CommitError, match="not yours"):
+            await job.commit(idempotency_key="a key")
+        await job.hook.nothing_follows()
+
+    run(main())
+    assert not [name for name in job.bucket.keys("") if CLAIM in name]
 
 
 @pytest.mark.guarantees("P5")

@@ -10,7 +10,7 @@ import pytest
 from fsspec_commit.effects import deletion
 from fsspec_commit.errors import PartialCommitError, RequestError
 from fsspec_commit.names import target
-from fsspec_commit.protocol import branches, deleting, list_ahead
+from fsspec_commit.protocol import branches, deleting
 from fsspec_commit.protocol.attempt import commit_attempt
 from fsspec_commit.protocol.list_ahead import ListAhead
 from fsspec_commit.testing.simulation import FAMILIES
@@ -152,7 +152,7 @@ def test_beside_the_claim_little_is_listed(
     family: str, mode: str, partitions: int, more: range, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A page of a long tree or directory, and no more than a few partitions."""
-    monkeypatch.setattr(list_ahead, "_BYTES_MAX", 500)
+    monkeypatch.setattr(branches, "AHEAD_ENTRIES_MAX", 20)
     written = [f"p={number:03}" for number in range(partitions)]
     count = len(FLAT) if mode == "overwrite" else partitions
     for page_entries in (100, 1_000):

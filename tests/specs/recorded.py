@@ -233,8 +233,24 @@ class _Reading:
         }
 
     def events(self) -> Iterator[Recorded]:
+        withdrawn = set(map(id, self._withdrawn_markers()))
         for event in self._events:
-            yield from self._read(event)
+            if id(event) not in withdrawn:
+                yield from self._read(event)
+
+    def _withdrawn_markers(self) -> Iterator[Event]:
+        """Markers in whose place the same call has prepared another, under the name of a claim.
+
+        The specification knows the one that a decision may name.
+        """
+        last: dict[str, Event] = {}
+        for event in self._events:
+            if event.what.startswith("calls "):
+                last.pop(event.actor, None)
+            elif event.what == "create" and event.answer == "" and "/_SUCCESS-" in event.path:
+                if event.actor in last:
+                    yield last[event.actor]
+                last[event.actor] = event
 
     def _read(self, event: Event) -> Iterator[Recorded]:
         who = self._who(event.actor)

@@ -101,6 +101,7 @@ INSTEAD: dict[str, Callable[..., Any]] = {
     "retire_job": _answering([]),
     "looks.old_files": _answering(OldFiles(None, FilesOutside(), None)),
     "ahead.finish": _unlisted,
+    "ahead.withdraw": _answering(None),
     "looks.stale": _answering(SeenMarker(None, inf)),
     "still_stands": _whenever,
     "marker.prepared": _answering(None),
@@ -108,8 +109,8 @@ INSTEAD: dict[str, Callable[..., Any]] = {
 """What stands for a step with whose result something is done, or beside which another one is."""
 WORDS = {"over_after_deciding"}
 """What only finds the words of an error."""
-TOGETHER = "both"
-"""What runs two steps at once."""
+TOGETHER = {"both", "failure_or"}
+"""What runs the steps that it is given."""
 _TREE = ast.parse(Path(commit.__file__).read_text())
 _OWN = {one.name for one in _TREE.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)}
 
@@ -218,7 +219,7 @@ def _awaited(node: ast.AST) -> list[ast.Call]:
 
 def _at_once(call: ast.Call) -> list[ast.Call]:
     """A call, or those that it runs at once, which may be two that run at once themselves."""
-    if ast.unparse(call.func) != TOGETHER:
+    if ast.unparse(call.func) not in TOGETHER:
         return [call]
     return [one for given in call.args if isinstance(given, ast.Call) for one in _at_once(given)]
 

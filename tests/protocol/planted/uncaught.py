@@ -13,8 +13,8 @@ NO_DIFFERENCE = {
     "_prepare with refuse_endangered before looks.is_done": (
         "both end the commit, changing nothing"
     ),
-    "prepare_job with withdraw_claim before alive.end": "a sign of life without a claim is none",
-    "prepare_job with withdraw_claim before ahead.withdraw": "both are withdrawn",
+    "_withdraw with ahead.withdraw before early.end": "no claim is made between the two",
+    "_withdraw with withdraw_claim before ahead.withdraw": "both are withdrawn",
     "has one name for all attempts": "of one name one attempt is completed",
     "removes published beside the decision": (
         "the manifests have gone, and only older versions mind one that was not chosen"
@@ -111,16 +111,16 @@ HELD_BY = {
         "tests/protocol/test_refused_here.py::test_p7_another_driver_has_committed"
     ),
     "takes a later refusal for the answer": "tests/unit/effects/test_confirm.py::test_the_table",
-    "prepare_job without ahead.withdraw": (
+    "_withdraw without early.end": (
+        "tests/protocol/test_list_ahead.py::test_no_claim_comes_when_they_are_withdrawn"
+    ),
+    "_withdraw without ahead.withdraw": (
         "tests/protocol/test_list_ahead.py::test_a_job_that_fails_then_is_in_nobodys_way"
     ),
     "prepare_job without alive.end": f"{_STEPS}test_a_job_without_a_claim_shows_no_sign_of_life",
     "prepare_job without check_output": f"{_STEPS}test_two_messages_of_one_task_are_refused",
     "prepare_job without left_out": f"{_STEPS}test_a_task_whose_message_is_forgotten_is_named",
-    "prepare_job without withdraw_claim": (
-        f"{_STEPS}test_p11_a_job_with_nothing_to_do_is_in_nobodys_way"
-    ),
-    "prepare_job without withdraw_claim (2)": (
+    "_withdraw without withdraw_claim": (
         f"{_STEPS}test_p11_a_job_that_was_refused_is_in_nobodys_way"
     ),
 }
