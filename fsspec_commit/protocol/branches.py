@@ -69,7 +69,9 @@ async def old_files(
     at_once = 1 if job.looks_ahead else listings_at_once(job.store)
     branches = Branches(job.store, without=layout.areas, opening=opening, at_once=at_once)
     entries = branches.files_below(top)
-    async with ending(data_files(job, few(entries) if job.looks_ahead else entries)) as files:
+    if job.looks_ahead:
+        entries = at_most_a_page(entries)
+    async with ending(data_files(job, entries)) as files:
         async for found in files:
             yield found
     opened = [layout.relative(one) for one in branches.opened if one != layout.root]
@@ -83,8 +85,8 @@ class TooMuchError(Exception):
     """
 
 
-async def few(found: AsyncIterator[T]) -> AsyncIterator[T]:
-    """What is listed ahead of a look, as long as that is a page or so: *found*, or an error.
+async def at_most_a_page(found: AsyncIterator[T]) -> AsyncIterator[T]:
+    """*found*, which is listed ahead of a look, if it is a page or so.
 
     Raises:
         TooMuchError: It is more.

@@ -135,7 +135,7 @@ class ListAhead:
         if found is None or found.is_empty:
             return claim, None
         written = self._content if self._claim is claim else None
-        if written is not None and self._writing is not None and found.is_written(written):
+        if written is not None and self._writing is not None and found.adopt(written):
             await self._writing
             return claim, await finish_list(found, short)
         claim = await self.claim_of_list(claim)

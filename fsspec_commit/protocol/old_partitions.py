@@ -25,7 +25,7 @@ from fsspec_commit.names import (
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.branches import (
     TooMuchError,
-    few,
+    at_most_a_page,
     listings_ahead,
     listings_at_once,
     old_files,
@@ -180,7 +180,9 @@ class _Walk:
                         yield name, entry
             return
         entries = self._job.store.children(self._path(spot))
-        async with ending(few(entries) if self._job.looks_ahead else entries) as children:
+        if self._job.looks_ahead:
+            entries = at_most_a_page(entries)
+        async with ending(entries) as children:
             async for child in children:
                 name = self._layout.relative(child.path)
                 if isinstance(child, Directory):

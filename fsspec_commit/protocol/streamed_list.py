@@ -91,10 +91,11 @@ class ListWriter:
         """What was added to a list of which nothing is written yet."""
         return bytes(self._held)
 
-    def is_written(self, data: bytes) -> bool:
-        """Whether *data*, which this driver writes at its path, is what was added.
+    def adopt(self, data: bytes) -> bool:
+        """Take *data*, which this driver writes at its path itself, for the list.
 
-        In any order. If so, it is the list, and nothing more is written.
+        Returns:
+            Whether it is what was added, in any order. If not, nothing is changed.
         """
         if self._file is not None or sorted(self._held.split(b"\n")) != sorted(data.split(b"\n")):
             return False

@@ -90,13 +90,13 @@ def passes_jobs_by_listings_by_pages(patch: pytest.MonkeyPatch) -> None:
 def takes_the_list_that_it_wrote_ahead(patch: pytest.MonkeyPatch) -> None:
     """Whatever the look has found: the list is of a moment when others could still change that."""
 
-    def is_written(self: Any, data: bytes) -> bool:
+    def adopt(self: Any, data: bytes) -> bool:
         self._held[:] = data
         self._count = data.count(b"\n")
         self.short.data = data
         return True
 
-    patch.setattr(ListWriter, "is_written", is_written)
+    patch.setattr(ListWriter, "adopt", adopt)
 
 
 BUGS = {
