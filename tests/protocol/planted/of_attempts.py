@@ -163,8 +163,9 @@ async def _publish_below(job: Any, above: StorePath) -> None:
 def removes_the_areas_of_all_jobs(patch: pytest.MonkeyPatch) -> None:
     """SPARK-24238, MAPREDUCE-7378: a job that ends takes `_temporary` with it."""
 
-    async def retire(self: Any, layout: Any, permit: Any, **_: Any) -> None:
+    async def retire(self: Any, layout: Any, permit: Any, **_: Any) -> Any:
         await self._store._store.delete_tree(layout.destination.areas)
+        return retirement.nothing
 
     patch.setattr(retirement.RetiringByRename, "retire", retire)
     patch.setattr(retirement.RetiringInOrder, "retire", retire)

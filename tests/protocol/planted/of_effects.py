@@ -43,9 +43,9 @@ def cleans_areas_that_just_begin(patch: pytest.MonkeyPatch) -> None:
 def removes_the_decision_first(patch: pytest.MonkeyPatch) -> None:
     real = retirement.RetiringInOrder.retire
 
-    async def retire(self: Any, layout: Any, permit: Any, **how: Any) -> None:
+    async def retire(self: Any, layout: Any, permit: Any, **how: Any) -> Any:
         await self._store._store.delete(layout.decision, expecting=Expect.ANYTHING)
-        await real(self, layout, permit, **how)
+        return await real(self, layout, permit, **how)
 
     patch.setattr(retirement.RetiringInOrder, "retire", retire)
 
@@ -53,9 +53,10 @@ def removes_the_decision_first(patch: pytest.MonkeyPatch) -> None:
 def removes_areas_file_by_file(patch: pytest.MonkeyPatch) -> None:
     """On a disk, where a late driver finds what is left of an area."""
 
-    async def retire(self: Any, layout: Any, permit: Any, **how: Any) -> None:
+    async def retire(self: Any, layout: Any, permit: Any, **how: Any) -> Any:
         await self._store._store.delete(layout.decision, expecting=Expect.ANYTHING)
         await self._store.delete_tree(layout.area, permit)
+        return retirement.nothing
 
     patch.setattr(retirement.RetiringByRename, "retire", retire)
 
@@ -126,8 +127,9 @@ def leaves_uploads(patch: pytest.MonkeyPatch) -> None:
 
 
 def leaves_its_area(patch: pytest.MonkeyPatch) -> None:
-    async def retire(self: Any, layout: Any, permit: Any, **how: Any) -> None:
+    async def retire(self: Any, layout: Any, permit: Any, **how: Any) -> Any:
         await self._store._store.delete(layout.spec, expecting=Expect.ANYTHING)
+        return retirement.nothing
 
     async def delete(store: Any, layout: Any) -> bool:
         return True

@@ -58,8 +58,10 @@ def begins_before_the_job_has_gone(patch: pytest.MonkeyPatch) -> None:
     """Its decision goes, and another driver may make one that counts."""
     real = retirement.RetiringInOrder.retire
 
-    async def retire(self: Any, layout: Any, permit: Any, **how: Any) -> None:
-        await both(real(self, layout, permit, **how), self._store.delete(layout.decision, permit))
+    async def retire(self: Any, layout: Any, permit: Any, **how: Any) -> Any:
+        deleting = self._store.delete(layout.decision, permit)
+        rest, _ = await both(real(self, layout, permit, **how), deleting)
+        return rest
 
     patch.setattr(retirement.RetiringInOrder, "retire", retire)
 
@@ -78,10 +80,10 @@ def lists_uploads_before_its_job_goes(patch: pytest.MonkeyPatch) -> None:
     retire, abort_of = retirement.RetiringInOrder.retire, LeftoverUploads.abort_of
     listed: dict[Any, list[Any]] = {}
 
-    async def retired(self: Any, layout: Any, permit: Any, **how: Any) -> None:
+    async def retired(self: Any, layout: Any, permit: Any, **how: Any) -> Any:
         if self._leftovers is not None and self._leftovers._listable:
             listed[layout] = await self._leftovers._pending_of(layout, nothing_published)
-        await retire(self, layout, permit, **how)
+        return await retire(self, layout, permit, **how)
 
     async def aborted(self: Any, layout: Any, permit: Any, **how: Any) -> None:
         if layout in listed:

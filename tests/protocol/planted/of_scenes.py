@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fsspec_commit.committers.magic import MagicAttempt
 from fsspec_commit.effects.removal import TrashRemoval
-from fsspec_commit.effects.retirement import RetiringInOrder
+from fsspec_commit.effects.retirement import RetiringInOrder, nothing
 from fsspec_commit.layout import DestinationLayout, StorePath
 from fsspec_commit.protocol import (
     bound_job,
@@ -269,9 +269,10 @@ def left_over(*names: str) -> Plan:
 def removes_published_first(patch: pytest.MonkeyPatch) -> None:
     """And leaves the manifests: a late decision finds a job that looks damaged."""
 
-    async def retire(self: Any, layout: Any, *_: Any, **__: Any) -> None:
+    async def retire(self: Any, layout: Any, *_: Any, **__: Any) -> Any:
         for path in (layout.spec, layout.decision, layout.published):
             await self._store._store.delete(path, expecting=Expect.ANYTHING)
+        return nothing
 
     patch.setattr(RetiringInOrder, "retire", retire)
 
