@@ -114,7 +114,7 @@ class EarlyLook:
         await self._settled.wait()
 
     def list_first(self, claim: Claim) -> None:
-        """Begin to list the areas, whether *claim* stands or not."""
+        """Begin to list the areas, and old files ahead, whether *claim* stands or not."""
         self._ahead.begin(claim)
         self._settled.clear()
         self._before = self._after = None
