@@ -109,8 +109,8 @@ async def failure_or(call: Coroutine[Any, Any, T]) -> T | CommitError:
 async def stop(*calls: asyncio.Future[Any]) -> None:
     """Cancel *calls*, and return when all have ended: none of them sends a request after that.
 
-    Each is cancelled once: it may change something, and to end may take it a while. Nobody
-    complains of their errors.
+    Each is cancelled once: it may need time to undo what it has begun. Nobody complains of their
+    errors.
 
     Raises:
         CancelledError: The caller was cancelled meanwhile; all have ended nevertheless.

@@ -26,7 +26,7 @@ class BoundJob:
 
     Attributes:
         walks: Whether data is listed directory by directory, and not by pages.
-        looks_ahead: Whether what is listed now is listed once more: few directories are at once.
+        looks_ahead: Whether a look will list the same once more, so that this must stay small.
         own_manifests: Those that tasks of the driver's own process have created.
     """
 

@@ -36,7 +36,7 @@ BRANCH_FILES_MIN = 250
 AHEAD_ENTRIES_MAX = 500
 """Of a tree or a directory: to list more twice costs more than the round trip that is saved."""
 _AHEAD_MAX = 4
-"""So many of those are beside a claim, whose look lists the same once more."""
+"""How many directories are listed at a time ahead of the look, which lists them once more."""
 _BRANCHES_MAX = 10_000
 """Of a directory in which there is more than that, nothing is held."""
 _SAMPLES_MAX = 16
@@ -58,6 +58,7 @@ async def old_files(
 
     Raises:
         RequestError: Another destination lies below it.
+        TooMuchError: The job looks ahead, and there is more than is worth it.
     """
     layout = job.layout.destination
     top = layout.root if path is None else path
@@ -70,7 +71,7 @@ async def old_files(
     branches = Branches(job.store, without=layout.areas, opening=opening, at_once=at_once)
     entries = branches.files_below(top)
     if job.looks_ahead:
-        entries = at_most_a_page(entries)
+        entries = at_most_few(entries)
     async with ending(data_files(job, entries)) as files:
         async for found in files:
             yield found
@@ -79,14 +80,14 @@ async def old_files(
 
 
 class TooMuchError(Exception):
-    """To list more, when it is listed once more anyway, is not worth it.
+    """There is more to list than is worth listing twice.
 
     Whoever looks ahead handles it; users of the library never see it.
     """
 
 
-async def at_most_a_page(found: AsyncIterator[T]) -> AsyncIterator[T]:
-    """*found*, which is listed ahead of a look, if it is a page or so.
+async def at_most_few(found: AsyncIterator[T]) -> AsyncIterator[T]:
+    """*found*, which is listed ahead of a look, if it is little.
 
     Raises:
         TooMuchError: It is more.
@@ -110,7 +111,7 @@ def listings_at_once(store: ConfirmedStore) -> int:
 
 
 def listings_ahead(store: ConfirmedStore) -> int:
-    """How many more there is room for beside those: listings of what is listed once more."""
+    """How many listings ahead of the look there is room for beside those of the look."""
     return min(_AHEAD_MAX, store.in_flight_max - 2 * listings_at_once(store))
 
 

@@ -113,7 +113,7 @@ async def commit_job(
         others: Some tasks ran elsewhere, so it is checked that no message is missing.
         begun_here: This driver has started the job; another one may have decided it.
         elsewhere: Others who publish, and remove what is replaced.
-        later: Has what is left of the area removed, at once or when the caller has been told.
+        later: Runs the removal of what is left of the area, or schedules it.
 
     Returns:
         What was done; ``None`` if the job had nothing to do and was dropped: ``mode="ignore"`` and
@@ -192,7 +192,7 @@ async def prepare_job(
 
 
 async def _withdraw(job: BoundJob, claim: Claim, early: EarlyLook, ahead: ListAhead) -> None:
-    """Withdraw *claim*, and the one beside it, which none is made any more when looking ends."""
+    """Withdraw *claim*, and the second one if there is one: looking ends first, so none follows."""
     await early.end()
     other = await failure_or(ahead.withdraw())
     await withdraw_claim(job, claim)
@@ -217,6 +217,7 @@ async def _prepare(
     await refuse_endangered(job, held, new)
     found, old = await looks.old_files(claim), ShortList()
     claim, replaced = await ahead.finish(claim, found.list, old)
+    await marker.is_ready(claim)
     stale = await still_stands(job, found.stale or await looks.stale(claim))
     chosen = new.manifests.chosen
     wanted = Decision(
@@ -261,7 +262,7 @@ async def finish_job(
             and no marker written.
         progress: Called as files are published.
         elsewhere: Others who publish, and remove what is replaced.
-        later: Has what is left of the area removed.
+        later: Runs the removal of what is left of the area, or schedules it.
 
     Raises:
         PartialCommitError: Some files may be visible, and the rest will follow; resume.

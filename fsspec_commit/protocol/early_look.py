@@ -129,7 +129,7 @@ class EarlyLook:
         self._listing = None
         areas = None if before is None else _areas(before, self._job.layout.destination)
         is_alone = areas is not None and areas <= {self._job.layout.area}
-        await self._ahead.go_on(is_worth_it=is_alone)
+        await self._ahead.write_or_stop(is_alone=is_alone)
         if before is None:
             return
         for look in self._looks:

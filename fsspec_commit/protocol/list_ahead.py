@@ -15,7 +15,7 @@ from typing import Self
 
 from msgspec import structs
 
-from fsspec_commit.effects.parallel import heard, stop
+from fsspec_commit.effects.parallel import both, heard, stop
 from fsspec_commit.effects.stored_records import establish, inactive
 from fsspec_commit.errors import CommitError
 from fsspec_commit.protocol.bound_job import BoundJob
@@ -28,15 +28,17 @@ from fsspec_commit.protocol.streamed_list import ListWriter, ShortList
 from fsspec_commit.records.job import Claim, ReplacedList
 
 _WAIT_S = 5.0
-"""So long is it waited for a list that is not needed: a store that answers has done so by then."""
+"""How long to wait for the write of a list that turned out not to be needed."""
 _PARTITIONS_MAX = 16
 """Each is a request, or two; and so is each directory above them."""
+_PARTITIONS_OF_ALL_MAX = 1_000
+"""Where all of the destination goes: no request, but their names are looked through twice."""
 
 
 class ListAhead:
-    """The list for the first claim of a job; as a context, none is under way after its end.
+    """The list for the first claim of a job; leaving its context ends all of its requests.
 
-    Who had to wait for another job takes another claim, and writes no list ahead for that.
+    A job that had to wait for another one takes another claim, and writes no list ahead for that.
     """
 
     def __init__(self, job: BoundJob, new: NewFiles) -> None:
@@ -46,7 +48,7 @@ class ListAhead:
         self._other: Claim | None = None
         self._made: list[Claim] = []
         self._writing: asyncio.Task[None] | None = None
-        self._may_write = asyncio.Event()
+        self._claim_stands = asyncio.Event()
         self._content: bytes | None = None
 
     async def __aenter__(self) -> Self:
@@ -59,16 +61,11 @@ class ListAhead:
         error: BaseException | None,
         where: TracebackType | None,
     ) -> None:
-        """Send no more requests after this; what was written goes with the job's area.
-
-        A list that is being written is waited for, so that it does not come when the area has gone;
-        but not for long, since somebody waits to be told, and not by who is interrupted.
-        """
-        if self._writing is None:
-            return
-        if self._content is not None and (kind is None or issubclass(kind, Exception)):
-            await asyncio.wait({self._writing}, timeout=_WAIT_S)
-        await stop(self._writing)
+        """Send no more requests after this; what was written goes with the job's area."""
+        if kind is None or issubclass(kind, Exception):
+            await self._end()
+        elif self._writing is not None:
+            await stop(self._writing)
 
     def begin(self, claim: Claim) -> None:
         """Begin to list the old files, whether *claim* stands or not.
@@ -87,23 +84,20 @@ class ListAhead:
     def _is_little(self) -> bool:
         partitions = len(self._new.partitions) + len(self._job.record.partitions)
         is_whole = self._job.record.mode == "overwrite"
-        return (
-            not self._job.walks
-            and listings_ahead(self._job.store) > 0
-            and (is_whole or partitions <= _PARTITIONS_MAX)
-        )
+        most = _PARTITIONS_OF_ALL_MAX if is_whole else _PARTITIONS_MAX
+        return not self._job.walks and listings_ahead(self._job.store) > 0 and partitions <= most
 
-    async def go_on(self, *, is_worth_it: bool) -> None:
-        """Write the list, when it is made, now that the claim stands; or no list."""
-        if is_worth_it:
-            self._may_write.set()
+    async def write_or_stop(self, *, is_alone: bool) -> None:
+        """Let the list be written, now that the claim stands; or give it up, among other jobs."""
+        if is_alone:
+            self._claim_stands.set()
         elif self._writing is not None:
             await stop(self._writing)
 
     async def claim_of_list(self, claim: Claim) -> Claim:
-        """The claim after which the list is named that the look writes: *claim*, or another one.
+        """The claim whose nonce names the look's list: *claim*, or a second one.
 
-        Another one only if a list was written under the name of *claim*. It stands as well.
+        A second one only if a list was written under the name of *claim*. Both stand then.
 
         Raises:
             CommitError: It does not stand, as far as is known.
@@ -127,12 +121,15 @@ class ListAhead:
     async def finish(
         self, claim: Claim, found: ListWriter | None, short: ShortList
     ) -> tuple[Claim, ReplacedList | None]:
-        """Have the list stand that the look has *found* under *claim*, as of :func:`finish_list`.
+        """Make sure that the list stands that the look has *found* under *claim*.
+
+        No other list is under way when it returns.
 
         Returns:
-            The claim after which it is named, for the decision; and the list.
+            The claim that names it, for the decision; and the list, as of :func:`finish_list`.
         """
         if found is None or found.is_empty:
+            await self._end()
             return claim, None
         written = self._content if self._claim is claim else None
         if written is not None and self._writing is not None and found.adopt(written):
@@ -140,12 +137,27 @@ class ListAhead:
             return claim, await finish_list(found, short)
         claim = await self.claim_of_list(claim)
         found.path = self._job.layout.replaced(claim.nonce)
-        return claim, await finish_list(found, short)
+        replaced, _ = await both(finish_list(found, short), self._end())
+        return claim, replaced
 
     async def withdraw(self) -> None:
-        """Withdraw the other claim, if there is one, or may be."""
+        """Withdraw the second claim, if there is one, or may be."""
         for other in self._made:
             await withdraw_claim(self._job, other)
+
+    async def _end(self) -> None:
+        """Have no list under way any more, also if whoever waits for that is interrupted.
+
+        One that is being written is waited for, so that it does not come when the area has gone;
+        but not for long, since somebody waits to be told.
+        """
+        if self._writing is None:
+            return
+        try:
+            if self._content is not None:
+                await asyncio.wait({self._writing}, timeout=_WAIT_S)
+        finally:
+            await stop(self._writing)
 
     async def _write(self, claim: Claim) -> None:
         writer = ListWriter(self._job, self._job.layout.replaced(claim.nonce), _give_up)
@@ -156,7 +168,7 @@ class ListAhead:
             return  # The look will say what there is to say.
         if writer.is_empty:
             return
-        await self._may_write.wait()
+        await self._claim_stands.wait()
         self._content = writer.content
         await writer.finish()
 

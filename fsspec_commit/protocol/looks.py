@@ -1,14 +1,14 @@
 """What a job looks at under its claim, early if that may count: what it does hangs on all of it.
 
 Early looks are few requests, which are lost if they do not count. What may take many, the listing
-of old files, is begun early only where no other job is listed; and a job whose new files may have
-the names of others first finds out which names the store takes for one.
+of old files, is begun early only where no other job is listed (but see
+:mod:`~fsspec_commit.protocol.list_ahead`); and a job whose new files may have the names of others
+first finds out which names the store takes for one.
 """
 
 from dataclasses import dataclass
 
-from fsspec_commit.effects.parallel import both, failure_or
-from fsspec_commit.errors import CommitError
+from fsspec_commit.effects.parallel import both
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.early_look import EarlyLook, Look
 from fsspec_commit.protocol.list_ahead import ListAhead
@@ -21,8 +21,8 @@ from fsspec_commit.protocol.streamed_list import ListWriter
 from fsspec_commit.protocol.success import seen_success
 from fsspec_commit.records.job import Claim, FileIdentity
 
-_LONG_S = 2.0
-"""What was seen of a marker counts for so long: one that came since would stand for half."""
+_MARKER_COUNTS_S = 2.0
+"""How long a look at the marker counts. One published since would stand beside half of the job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,21 +71,20 @@ def looks_of(job: BoundJob, new: NewFiles, early: EarlyLook, ahead: ListAhead) -
     async def old_files(claim: Claim) -> OldFiles:
         outside = FilesOutside()
 
-        async def may_write() -> None:
+        async def before_it_writes() -> None:
             await early.is_settled()
             of_list = await ahead.claim_of_list(claim)
             writer.path = job.layout.replaced(of_list.nonce)
 
         if not replaces(job):
             return OldFiles(None, outside, None)
-        writer = ListWriter(job, job.layout.replaced(claim.nonce), may_write)
-        listing = list_replaced(job, new, outside, writer)
-        _, stale = await both(listing, failure_or(_look(job)))
-        found = OldFiles(writer, outside, None if isinstance(stale, CommitError) else stale)
-        if isinstance(stale, CommitError):
-            await _discard(found)
-            raise stale
-        return found
+        writer = ListWriter(job, job.layout.replaced(claim.nonce), before_it_writes)
+        try:
+            _, stale = await both(list_replaced(job, new, outside, writer), _look(job))
+        except BaseException:
+            await writer.discard()
+            raise
+        return OldFiles(writer, outside, stale)
 
     looks = Looks(
         Look(lambda _: is_done(job)),
@@ -106,7 +105,7 @@ def looks_of(job: BoundJob, new: NewFiles, early: EarlyLook, ahead: ListAhead) -
 
 async def still_stands(job: BoundJob, seen: SeenMarker) -> FileIdentity | None:
     """The marker that was *seen*, or, if that is long ago, the one that stands now."""
-    is_old = job.store.clock() - seen.at_s > _LONG_S
+    is_old = job.store.clock() - seen.at_s > _MARKER_COUNTS_S
     return await seen_success(job) if is_old else seen.identity
 
 

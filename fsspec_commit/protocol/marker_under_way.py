@@ -58,6 +58,17 @@ class MarkerUnderWay:
         self._preparing = asyncio.ensure_future(preparing)
         self._preparing.add_done_callback(heard)
 
+    async def is_ready(self, claim: Claim) -> None:
+        """Wait until the marker of *claim* is prepared, if it does not depend on what a look finds.
+
+        What was prepared for another claim is withdrawn.
+        """
+        if self._claim is not claim:
+            await self.withdraw()
+            self.begin(claim)
+        if self._preparing is not None:
+            await asyncio.wait({self._preparing})
+
     async def prepared(self, claim: Claim, stale: FileIdentity | None) -> FileIdentity | None:
         """The marker of *claim*, which is the caller's from now on; ``None`` if it has none.
 

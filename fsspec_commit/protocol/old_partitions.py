@@ -25,7 +25,7 @@ from fsspec_commit.names import (
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.branches import (
     TooMuchError,
-    at_most_a_page,
+    at_most_few,
     listings_ahead,
     listings_at_once,
     old_files,
@@ -181,7 +181,7 @@ class _Walk:
             return
         entries = self._job.store.children(self._path(spot))
         if self._job.looks_ahead:
-            entries = at_most_a_page(entries)
+            entries = at_most_few(entries)
         async with ending(entries) as children:
             async for child in children:
                 name = self._layout.relative(child.path)

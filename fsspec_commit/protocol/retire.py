@@ -28,7 +28,7 @@ from fsspec_commit.records.job import Published
 Remove: TypeAlias = Callable[[], Awaitable[Sequence[str]]]
 """Removes what is left of the area of a job that is over; returns warnings, and raises no error."""
 Later: TypeAlias = Callable[[Remove], Awaitable[Sequence[str]]]
-"""Has it removed, and returns its warnings; or keeps it for later, and returns none."""
+"""Either runs the removal and returns its warnings, or schedules it and returns none."""
 
 _RETIREMENTS_MAX = 4
 
@@ -52,7 +52,7 @@ async def retire_job(
         new: Its files.
         published: Says that they are in place.
         replaced: The old files, which have been removed.
-        later: Has what is left of the area removed when the job is over.
+        later: Runs the removal of what is left of the area, or schedules it, when the job is over.
 
     Returns:
         Warnings.

@@ -44,8 +44,8 @@ class ShortList:
     data: bytes | None = None
 
 
-async def _at_once() -> None:
-    """What is done before a list is written for which nothing has to be awaited."""
+async def _nothing() -> None:
+    """Awaited before a list is written that need not wait for anything."""
 
 
 class ListWriter:
@@ -63,7 +63,7 @@ class ListWriter:
         self,
         job: BoundJob,
         path: StorePath,
-        before_it_writes: Callable[[], Awaitable[None]] = _at_once,
+        before_it_writes: Callable[[], Awaitable[None]] = _nothing,
     ) -> None:
         self.short = ShortList()
         self._job = job
@@ -92,7 +92,7 @@ class ListWriter:
         return bytes(self._held)
 
     def adopt(self, data: bytes) -> bool:
-        """Take *data*, which this driver writes at its path itself, for the list.
+        """Use *data*, which this driver is writing at this path already, as the list's content.
 
         Returns:
             Whether it is what was added, in any order. If not, nothing is changed.
@@ -117,9 +117,10 @@ class ListWriter:
         return Listed(self._count, self._digest.hexdigest())
 
     async def discard(self) -> None:
-        """Remove what was written."""
-        if self._file is not None:
-            await self._file.discard()
+        """Remove what was written; to repeat that does nothing."""
+        written, self._file = self._file, None
+        if written is not None:
+            await written.discard()
 
     async def _create(self, data: bytes) -> None:
         layout = self._job.layout

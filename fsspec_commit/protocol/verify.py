@@ -166,6 +166,6 @@ def _of_other_size(marker: SuccessData, size_bytes: int) -> Iterable[str]:
     wrote = counters.get("committer_bytes_committed", size_bytes)
     if counters.get("committer_files_committed") == len(marker.filenames) and wrote != size_bytes:
         yield (
-            f"the files of job {marker.job_id}, {len(marker.filenames)} in number, have "
-            f"{size_bytes} bytes, and had {wrote} when it committed"
+            f"the {len(marker.filenames)} files of job {marker.job_id} have {size_bytes} bytes, "
+            f"and had {wrote} when it committed"
         )

@@ -167,7 +167,7 @@ def test_p1_a_marker_that_came_while_files_were_listed_is_removed(tmp_path: Path
         answer = await call()
         if verb.startswith("list_") and path.endswith("/p=1") and left:
             # Others of this job's calls get to their end meanwhile; and so long is long.
-            await asyncio.sleep(looks._LONG_S + 0.1)
+            await asyncio.sleep(looks._MARKER_COUNTS_S + 0.1)
             await asyncio.to_thread(other.commit, [left.pop()])
         if verb.startswith("rename") and any(place.glob("p=1/a-*")):
             seen.append((place / "_SUCCESS").exists())
@@ -215,7 +215,7 @@ def test_p1_a_marker_that_came_since_it_was_looked_for_is_removed(
         if not committed and (names if takes_long == "its names" else "/replaced-" in path):
             [(other, message)] = begun
             committed.append(await asyncio.to_thread(other.commit, [message]))
-            await asyncio.sleep(looks._LONG_S + 0.1)
+            await asyncio.sleep(looks._MARKER_COUNTS_S + 0.1)
         if any("/out/p=1/a" in key for key in bucket.keys("")):
             seen.append(f"{bucket.name}/out/_SUCCESS" in bucket.keys(""))
         return answer

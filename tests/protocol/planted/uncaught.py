@@ -111,11 +111,15 @@ HELD_BY = {
         "tests/protocol/test_refused_here.py::test_p7_another_driver_has_committed"
     ),
     "takes a later refusal for the answer": "tests/unit/effects/test_confirm.py::test_the_table",
+    "_prepare without marker.is_ready": (
+        "tests/protocol/test_list_ahead_given_up.py::"
+        "test_what_is_seen_of_a_marker_is_not_old_when_the_job_decides"
+    ),
     "_withdraw without early.end": (
-        "tests/protocol/test_list_ahead.py::test_no_claim_comes_when_they_are_withdrawn"
+        "tests/protocol/test_list_ahead_given_up.py::test_no_claim_comes_when_they_are_withdrawn"
     ),
     "_withdraw without ahead.withdraw": (
-        "tests/protocol/test_list_ahead.py::test_a_job_that_fails_then_is_in_nobodys_way"
+        "tests/protocol/test_list_ahead_given_up.py::test_a_job_that_fails_then_is_in_nobodys_way"
     ),
     "prepare_job without alive.end": f"{_STEPS}test_a_job_without_a_claim_shows_no_sign_of_life",
     "prepare_job without check_output": f"{_STEPS}test_two_messages_of_one_task_are_refused",
