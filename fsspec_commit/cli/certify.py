@@ -100,9 +100,10 @@ def _written_to(path: Path | None, run: Run) -> Iterator[Callable[["Certificate"
     if path is None:
         yield lambda _certificate: None
         return
-    place = Path(os.path.realpath(path))
+    is_file = path.is_file() or not path.exists()
+    # What the system shows of a pipe without a name is a link to no path at all.
+    place = Path(os.path.realpath(path)) if is_file or path.is_dir() else path
     _refuse_as_output(path, place, run.destination)
-    is_file = place.is_file() or not place.exists()
     beside = place.with_name(f"{place.name}.{os.getpid()}.new") if is_file else place
     try:
         opened = beside.open("x" if is_file else "w", encoding="utf-8")

@@ -1,8 +1,8 @@
 """What goes on when a commit has returned: the rest of the job's area is removed.
 
 The job is over by then, and nobody minds what is left (:mod:`fsspec_commit.protocol.retire`). But
-who lists the areas would meet it, and look at it more closely; and it has the client in use with
-which the next job could begin. So whoever opens a destination in this process waits for it, for a
+who lists the areas would meet it, and look at it more closely; and it uses the client that the
+next job could take over. So whoever opens a destination in this process waits for it, for a
 while, and the end of the program does. Where a process ends without one, what is left stays until
 `clean` removes it.
 """
@@ -20,7 +20,7 @@ from fsspec_commit.store.registry import is_wrapping
 from fsspec_commit.sync import bridge
 
 _WAIT_S = 10.0
-"""From the beginning of each, others wait so long: they would be no more than slower if not."""
+"""How long others wait for each, counted from its beginning; not to wait makes them only slower."""
 
 _log = logging.getLogger("fsspec_commit")
 _going_on: dict[asyncio.Task[None], "_GoingOn"] = {}
@@ -52,9 +52,12 @@ class Afterwards:
         self._removing: asyncio.Task[None] | None = None
 
     async def take(self, remove: Remove) -> Sequence[str]:
-        """Remove what is left of the area, and wait for that or not; only then are there warnings.
+        """Remove what is left of the area, now or in the background.
 
-        What is not waited for goes on, whatever becomes of the commit.
+        In the background it goes on, whatever becomes of the commit.
+
+        Returns:
+            Warnings, if it was removed now; otherwise they are logged.
         """
         if self._waits or not bridge.wait_at_exit(all_ended, given_up):
             return await remove()
@@ -122,7 +125,10 @@ async def _closed(removing: asyncio.Task[None], close: Callable[[], Awaitable[No
 
 
 def _is_worker() -> bool:
-    """Whether this process was forked, or begun by `multiprocessing`, whose pools just end it."""
+    """Whether this process was forked, or begun by `multiprocessing`, whose pools just end it.
+
+    Of a fork before this library was imported nothing is known.
+    """
     process = sys.modules.get("multiprocessing.process")
     return bool(_left_to_parent) or (process is not None and process.parent_process() is not None)
 

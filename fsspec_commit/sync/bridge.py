@@ -21,7 +21,8 @@ from contextlib import contextmanager, suppress
 from functools import partial, wraps
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from fsspec_commit.client_pool import end, serve
+from fsspec_commit.client_pool import end as close_kept_clients
+from fsspec_commit.client_pool import serve
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -65,14 +66,14 @@ def _serve(on: asyncio.AbstractEventLoop) -> None:
 
 
 def _close_at_exit() -> None:
-    """Have clients closed that are kept: before libraries do it, who have asked for it by now."""
+    """Close kept clients at exit, before the exit handlers that libraries have registered."""
     atexit.register(_close_clients)
 
 
 def _close_clients() -> None:
     if _loop is not None:
         with suppress(Exception):
-            asyncio.run_coroutine_threadsafe(end(), _loop).result(_EXIT_S)
+            asyncio.run_coroutine_threadsafe(close_kept_clients(), _loop).result(_EXIT_S)
 
 
 def wait_at_exit(
@@ -93,8 +94,9 @@ def wait_at_exit(
         return not _ending.is_set()
     begin_of_end: Callable[[Callable[[], None]], object]
     begin_of_end = getattr(threading, "_register_atexit", atexit.register)
-    importlib.import_module("concurrent.futures.thread")  # What it has called is called after ours.
     try:
+        # What is registered last is called first, and ours must be before its pools of threads end.
+        importlib.import_module("concurrent.futures.thread")
         begin_of_end(partial(_wait, end, given_up))
     except RuntimeError:
         return False

@@ -66,7 +66,7 @@ def test_what_a_finished_job_has_named_is_compared(destination: Path) -> None:
     first.write_bytes(first.read_bytes()[:-1])
     report = fc.verify(destination)
     [changed] = report.changed
-    assert re.search(r", 3 in number, have \d+ bytes, and had \d+ when it committed$", changed)
+    assert re.search(r"^the 3 files of job \S+ have \d+ bytes, and had \d+ when it", changed)
     assert not report.ok
     second.unlink()
     report = fc.verify(destination)

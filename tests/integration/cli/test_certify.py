@@ -157,6 +157,14 @@ def test_a_link_leads_to_the_certificate(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["certificate.json", "link"]
 
 
+def test_a_pipe_without_a_name_is_written_to(tmp_path: Path) -> None:
+    """As of a shell's `| jq`: what stands in `/dev/stdout` is a link to no path."""
+    ran = certify("out", "--quick", "-o", "/dev/stdout", before=AT_ONCE, cwd=tmp_path)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert json.JSONDecoder().raw_decode(ran.stdout)[0]["quick"] is True
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_pipe_is_written_to(tmp_path: Path) -> None:
     """As `/dev/stdout` is, and not replaced by a file, which root could do to a device."""
     os.mkfifo(tmp_path / "pipe")
