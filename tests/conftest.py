@@ -111,7 +111,7 @@ def goes_on(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The rest of an area is removed when its commit has returned."""
     monkeypatch.setattr(bridge, "wait_at_exit", lambda *_: True)
     yield
-    bridge.run(afterwards.all_ended())
+    bridge.run(afterwards.all_quiet())
 
 
 @pytest.fixture(autouse=True)

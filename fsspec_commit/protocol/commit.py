@@ -51,7 +51,7 @@ from fsspec_commit.protocol.publish import (
 )
 from fsspec_commit.protocol.replaced import may_write, recall_replaced
 from fsspec_commit.protocol.result import Finished
-from fsspec_commit.protocol.retire import Later, at_once, retire_job
+from fsspec_commit.protocol.retire import Later, immediately, retire_job
 from fsspec_commit.protocol.sign_of_life import SignOfLife
 from fsspec_commit.protocol.streamed_list import ShortList
 from fsspec_commit.protocol.success import (
@@ -98,7 +98,7 @@ async def commit_job(
     others: bool = False,
     begun_here: bool = True,
     elsewhere: Elsewhere | None = None,
-    later: Later = at_once,
+    later: Later = immediately,
 ) -> Finished | None:
     """Make exactly the chosen attempts visible, or raise an error that says what was left.
 
@@ -246,7 +246,7 @@ async def finish_job(
     accept_loss: bool = False,
     progress: Progress | None = None,
     elsewhere: Elsewhere | None = None,
-    later: Later = at_once,
+    later: Later = immediately,
 ) -> Finished:
     """Do everything after the decision, from the decision alone; repeatable by anyone (P8).
 

@@ -28,7 +28,7 @@ from fsspec_commit.protocol.file_names import FileNames
 from fsspec_commit.protocol.recovery import resume_job
 from fsspec_commit.protocol.remembered import IsInVain, begun_on_facts
 from fsspec_commit.protocol.result import CommitResult, Finished, result_of
-from fsspec_commit.protocol.retire import Later, at_once
+from fsspec_commit.protocol.retire import Later, immediately
 from fsspec_commit.protocol.start import create_job, has_nothing_to_do
 from fsspec_commit.protocol.superseded import is_over, over_after_deciding, settled_by_another
 from fsspec_commit.records.job import Decision
@@ -144,7 +144,7 @@ class Driver:
         progress: Progress | None = None,
         others: bool = False,
         elsewhere: Elsewhere | None = None,
-        later: Later = at_once,
+        later: Later = immediately,
     ) -> bool:
         """Make exactly the chosen attempts visible, or finish what an earlier call has decided.
 

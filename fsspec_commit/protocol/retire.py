@@ -33,7 +33,7 @@ Later: TypeAlias = Callable[[Remove], Awaitable[Sequence[str]]]
 _RETIREMENTS_MAX = 4
 
 
-async def at_once(remove: Remove) -> Sequence[str]:
+async def immediately(remove: Remove) -> Sequence[str]:
     """Wait until what is left of the area is removed."""
     return await remove()
 

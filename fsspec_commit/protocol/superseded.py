@@ -161,10 +161,10 @@ async def settled_by_another(
 
 async def ended_by_another(job: BoundJob) -> JobNotActiveError:
     """The error of a caller who would have settled the job, and finds it gone."""
-    return await ended(job.store, job.layout, job.record.destination, stage="decide")
+    return await error_of_ended(job.store, job.layout, job.record.destination, stage="decide")
 
 
-async def ended(
+async def error_of_ended(
     store: ConfirmedStore, layout: JobLayout, destination: str, *, stage: Stage
 ) -> JobNotActiveError:
     """What is known of a job that has no ``job.json``.

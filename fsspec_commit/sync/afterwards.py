@@ -59,7 +59,7 @@ class Afterwards:
         Returns:
             Warnings, if it was removed now; otherwise they are logged.
         """
-        if self._waits or not bridge.wait_at_exit(all_ended, given_up):
+        if self._waits or not bridge.wait_at_exit(all_quiet, given_up):
             return await remove()
         self._removing = _begin(_removed(self._job, remove), self._job)
         return ()
@@ -72,7 +72,7 @@ class Afterwards:
             _begin(_closed(self._removing, close), self._job)
 
 
-async def ended(destination: str | None = None) -> None:
+async def quiet(destination: str | None = None) -> None:
     """Wait until what goes on now has ended, at one destination or at all, but not for ever."""
     now_s = asyncio.get_running_loop().time()
     those = {
@@ -84,7 +84,7 @@ async def ended(destination: str | None = None) -> None:
         await asyncio.wait(those, timeout=max(those.values()))
 
 
-async def all_ended() -> None:
+async def all_quiet() -> None:
     """Wait until nothing goes on."""
     while _going_on:
         await asyncio.wait([*_going_on])

@@ -23,7 +23,7 @@ from fsspec_commit.records.job import Mode, TaskCommit
 from fsspec_commit.selection import Selection, chosen_before
 from fsspec_commit.spec import WAIT_S, JobSpec, check_spec, check_task_id, not_from_here, open_spec
 from fsspec_commit.sync import bridge
-from fsspec_commit.sync.afterwards import Afterwards, ended, warn
+from fsspec_commit.sync.afterwards import Afterwards, quiet, warn
 from fsspec_commit.sync.local_tasks import LocalTasks
 from fsspec_commit.sync.progress import ProgressReport
 from fsspec_commit.sync.spreading import elsewhere_by
@@ -320,7 +320,7 @@ class Job:
 
     async def _start(self) -> bool:
         """Start, unless another thread has started or aborted the job first."""
-        await ended()
+        await quiet()
         how = self._driver, self._location, self._options
         return await start_new_job(*how, ids=SYSTEM_IDS, chosen=self._chosen)
 
@@ -335,7 +335,7 @@ class Job:
 
     async def _commit(self, bound: BoundJob, messages: list[TaskCommit]) -> None:
         """Commit, unless another thread has done so first."""
-        await ended(self.destination)
+        await quiet(self.destination)
         behind = self._begun_here and self._options.get("write_behind", True)
         after = Afterwards(bound, waits=not behind)
         if not await self._driver.commit(

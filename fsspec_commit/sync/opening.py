@@ -12,7 +12,7 @@ from fsspec_commit.layout import DestinationLayout
 from fsspec_commit.location import DestinationLike, Location, locate
 from fsspec_commit.records.job import JobRecord
 from fsspec_commit.store import OpenOptions
-from fsspec_commit.sync.afterwards import ended
+from fsspec_commit.sync.afterwards import quiet
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -39,7 +39,7 @@ async def open_when_quiet(location: Location, options: OpenOptions) -> OpenDesti
     Raises:
         StoreError: The store cannot be reached.
     """
-    await ended()
+    await quiet()
     return await open_destination(location, options, ids=SYSTEM_IDS)
 
 

@@ -24,7 +24,7 @@ from fsspec_commit.protocol.job_records import begun_record, reached
 from fsspec_commit.protocol.publisher import Publisher
 from fsspec_commit.protocol.recovery import JobInfo
 from fsspec_commit.protocol.result import CommitResult, result_of
-from fsspec_commit.protocol.superseded import ended
+from fsspec_commit.protocol.superseded import error_of_ended
 from fsspec_commit.records.job import JobRecord
 from fsspec_commit.selection import Selection, leftover_uploads, retiring
 from fsspec_commit.store import OpenOptions
@@ -377,5 +377,5 @@ async def _record(to: OpenDestination, job_id: str) -> JobRecord:
     layout = DestinationLayout(to.store.root).job(job_id)
     record = await begun_record(to.store, layout)
     if record is None:
-        raise await ended(to.store, layout, to.location.url, stage="open")
+        raise await error_of_ended(to.store, layout, to.location.url, stage="open")
     return record

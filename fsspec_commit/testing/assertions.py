@@ -12,7 +12,7 @@ from fsspec_commit.errors import UnknownProtocolError
 from fsspec_commit.filesystems import filesystem_of
 from fsspec_commit.location import DestinationLike, locate
 from fsspec_commit.store.registry import protocol_of
-from fsspec_commit.sync.afterwards import ended
+from fsspec_commit.sync.afterwards import quiet
 from fsspec_commit.sync.bridge import run
 
 _AREA = "_commit"
@@ -146,7 +146,7 @@ def _opened(
 ) -> tuple[AbstractFileSystem, str]:
     """A plain filesystem, and the path of the destination on it."""
     location = locate(destination, storage_options, filesystem)
-    run(ended())
+    run(quiet())
     try:
         get_filesystem_class(protocol_of(location.url))
     except ValueError:

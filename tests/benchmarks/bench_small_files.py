@@ -69,7 +69,7 @@ class Sides:
 
         seconds = seconds_of(write)
         assert job.commit().file_count == len(self._names)
-        bridge.run(afterwards.all_ended())  # So that nothing goes on beside the next one.
+        bridge.run(afterwards.all_quiet())  # So that nothing goes on beside the next one.
         return seconds
 
     def piped(self) -> float:

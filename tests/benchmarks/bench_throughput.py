@@ -95,7 +95,7 @@ class Sides:
 
         seconds = self._seconds_of(write)
         self.job_commits.append(seconds_of(job.commit))
-        bridge.run(afterwards.all_ended())  # So that nothing goes on beside the next one.
+        bridge.run(afterwards.all_quiet())  # So that nothing goes on beside the next one.
         assert job.result is not None
         assert job.result.bytes == self._shape.total_mib * MIB
         return self._rate(seconds)

@@ -47,7 +47,7 @@ def block(url: str, files: int, **options: Any) -> dict[str, float]:
                     file.write(_DATA)
         written_s = time.perf_counter()
     ended_s = time.perf_counter()
-    bridge.run(afterwards.all_ended())
+    bridge.run(afterwards.all_quiet())
     gone_s = time.perf_counter()
     assert job.result.file_count == files
     return {

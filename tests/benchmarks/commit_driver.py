@@ -124,7 +124,7 @@ def main() -> None:
     before_s, cpu_before_s = time.perf_counter(), time.process_time()
     result = job.commit(messages)
     seconds = time.perf_counter() - before_s
-    bridge.run(afterwards.all_ended())  # What goes on is not waited for, but it costs as much.
+    bridge.run(afterwards.all_quiet())  # What goes on is not waited for, but it costs as much.
     figures = {
         "seconds": seconds,
         "cpu_s": time.process_time() - cpu_before_s,

@@ -85,7 +85,7 @@ def gate(monkeypatch: pytest.MonkeyPatch, goes_on: None) -> Iterator[Gate]:
     gate = Gate(monkeypatch)
     yield gate
     gate.open()
-    bridge.run(afterwards.all_ended())
+    bridge.run(afterwards.all_quiet())
 
 
 def commit(destination: str, name: str = "a.txt", **options: Any) -> fc.CommitResult:
@@ -163,7 +163,7 @@ def test_it_is_not_waited_for_for_ever(
     assert all("job.json" not in area(bucket, job_id) for job_id in jobs)
     assert len(fc.committed_files(url)) == len(jobs)
     gate.open()
-    bridge.run(afterwards.all_ended())
+    bridge.run(afterwards.all_quiet())
     assert_committed(url, file_count=3)
     assert_no_leftovers(url)
 
@@ -190,7 +190,7 @@ def test_what_could_not_be_removed_is_logged(
     gate.error = error
     result = commit(url)
     gate.open()
-    bridge.run(afterwards.all_ended())
+    bridge.run(afterwards.all_quiet())
     [said] = [one.getMessage() for one in caplog.records if one.levelno == logging.WARNING]
     assert said.startswith(f"job {result.job_id} to {url!r}: the work area was not removed (")
     assert said.endswith("; `fsspec-commit clean` removes it")
@@ -213,7 +213,7 @@ def test_a_store_is_closed_after_it(url: str, gate: Gate, monkeypatch: pytest.Mo
     until(lambda: gate.waiting == 1)
     assert closed == []
     gate.open()
-    bridge.run(afterwards.all_ended())
+    bridge.run(afterwards.all_quiet())
     assert closed == [1]
 
 
@@ -291,7 +291,7 @@ def test_what_was_taken_goes_on_though_the_commit_fails(
         commit(url)
     assert caught.value.outcome == "committed"
     assert caught.value.job_id is not None
-    bridge.run(afterwards.all_ended())
+    bridge.run(afterwards.all_quiet())
     assert area(bucket, caught.value.job_id) == set()
 
 
@@ -306,7 +306,7 @@ def test_a_store_that_is_not_closed_well_says_nothing_of_it(
     caplog.set_level(logging.DEBUG)
     monkeypatch.setattr(fc.Job, "_close", close)
     commit(url)
-    bridge.run(afterwards.all_ended())
+    bridge.run(afterwards.all_quiet())
     assert "a store was not closed well: ValueError" in caplog.messages
     assert "a secret" not in caplog.text
 
@@ -325,7 +325,7 @@ def test_a_forked_child_does_not_wait_for_what_its_parent_does(url: str, gate: G
     commit(url)
     until(lambda: gate.waiting == 1)
     child = multiprocessing.get_context("fork").Process(
-        target=lambda: bridge.run(afterwards.ended(url))
+        target=lambda: bridge.run(afterwards.quiet(url))
     )
     child.start()
     child.join(20)

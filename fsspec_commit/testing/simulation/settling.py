@@ -18,7 +18,7 @@ from fsspec_commit.protocol.job_records import begun_record
 from fsspec_commit.protocol.recovery import jobs, resume_job
 from fsspec_commit.protocol.result import CommitResult, result_of
 from fsspec_commit.protocol.retire import Remove
-from fsspec_commit.protocol.superseded import ended
+from fsspec_commit.protocol.superseded import error_of_ended
 from fsspec_commit.records.job import JobRecord, TaskCommit
 from fsspec_commit.selection import leftover_uploads, retiring
 from fsspec_commit.sync.progress import ProgressReport
@@ -263,7 +263,7 @@ async def _job_at(to: OpenDestination, job_id: str) -> BoundJob:
     layout = DestinationLayout(to.store.root).job(job_id)
     record = await begun_record(to.store, layout)
     if record is None:
-        raise await ended(to.store, layout, to.location.url, stage="open")
+        raise await error_of_ended(to.store, layout, to.location.url, stage="open")
     return to.bind(record)
 
 
