@@ -1,9 +1,10 @@
 """Assertions about a destination, by plain fsspec and without any code of this package's stores."""
 
 import json
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, SupportsIndex
 
 from fsspec import AbstractFileSystem, get_filesystem_class
 from fsspec.implementations.local import LocalFileSystem
@@ -29,7 +30,7 @@ _DIRECTORIES_THAT_MAY_STAY = (_AREA, f"{_AREA}/done", f"{_AREA}/lost")
 def assert_committed(
     destination: DestinationLike,
     *,
-    file_count: int | None = None,
+    file_count: SupportsIndex | None = None,
     marker: bool = True,
     storage_options: Mapping[str, object] | None = None,
     filesystem: AbstractFileSystem | None = None,
@@ -41,7 +42,7 @@ def assert_committed(
     Args:
         destination: A URL, a path or a ``UPath``.
         file_count: The number of visible files of all jobs: those that readers take for data,
-            because no component of their name begins with ``_`` or ``.``.
+            because no component of their name begins with ``_`` or ``.``. NumPy's integers do, too.
         marker: Whether ``_SUCCESS`` must exist; False for jobs with ``success="none"``.
         storage_options: fsspec's options for this protocol.
         filesystem: An fsspec filesystem, instead of *storage_options*.
@@ -50,8 +51,7 @@ def assert_committed(
         AssertionError: Something else is there, which the message names.
         RequestError: This is no destination.
     """
-    if not (file_count is None or type(file_count) is int):
-        raise TypeError(f"file_count is a number of files, not {file_count!r}")
+    wanted = None if file_count is None else _count_of(file_count)
     plain, root = _opened(destination, storage_options, filesystem)
     found = _everything_below(plain, root)
     files = {name for name, details in found.items() if details["type"] == "file"}
@@ -60,11 +60,16 @@ def assert_committed(
     if marker and _SUCCESS not in files:
         raise AssertionError(f"{destination!r} has no {_SUCCESS}; there is: {_shown(files)}")
     visible = [name for name in files if not re.search(r"(?:^|/)[_.]", name)]
-    if file_count is not None and len(visible) != file_count:
+    if wanted is not None and len(visible) != wanted:
         files_found = "1 data file" if len(visible) == 1 else f"{len(visible)} data files"
-        raise AssertionError(
-            f"{destination!r} has {files_found}, not {file_count}: {_shown(visible)}"
-        )
+        raise AssertionError(f"{destination!r} has {files_found}, not {wanted}: {_shown(visible)}")
+
+
+def _count_of(files: SupportsIndex) -> int:
+    """A number that was given; ``True`` is none, though Python counts with it."""
+    if isinstance(files, bool) or not isinstance(files, SupportsIndex):
+        raise TypeError(f"file_count is a number of files, not {files!r}")
+    return operator.index(files)
 
 
 def assert_no_leftovers(

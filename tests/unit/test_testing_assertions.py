@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import fsspec
+import numpy as np
 import pytest
 from upath import UPath
 
@@ -161,6 +162,16 @@ def test_a_store_that_nobody_knows_and_a_count_that_is_none(destination: str) ->
         assert_committed("foo://x")
     with pytest.raises(TypeError, match="file_count is a number of files, not '1'"):
         assert_committed(destination, file_count="1")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="file_count is a number of files, not True"):
+        assert_committed(destination, file_count=True)
+
+
+def test_a_count_may_be_numpys(tmp_path: Path) -> None:
+    """As those that pandas and pyarrow hand out often are."""
+    put(str(tmp_path), GOOD)
+    assert_committed(tmp_path, file_count=np.int64(2))
+    with pytest.raises(AssertionError, match="not 3"):
+        assert_committed(tmp_path, file_count=np.int64(3))
 
 
 def test_a_destination_is_given_as_to_a_job(tmp_path: Path) -> None:
