@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeVar
 
 from fsspec_commit.records.job import Mode, Success
 from fsspec_commit.store import AtomicRename
+from fsspec_commit.testing.simulation.extending import extension
 from fsspec_commit.testing.simulation.families import FAMILIES, Family
 from fsspec_commit.testing.simulation.plan import (
     AttemptPlan,
@@ -51,7 +52,12 @@ _CALLS_OF_OTHERS = 20
 
 
 def draw(
-    seed: int, *, family: str | None = None, varied: bool = False, sliced: bool = False
+    seed: int,
+    *,
+    family: str | None = None,
+    varied: bool = False,
+    sliced: bool = False,
+    extended: bool = False,
 ) -> Plan:
     """Draw a plan: the same one for the same arguments, on every machine.
 
@@ -67,6 +73,7 @@ def draw(
             readers that stand still, callbacks that raise, Ctrl-C, crashes of those who settle a
             job, a destination beside or inside it, leftovers, others who delete old files.
         sliced: Whether other processes run slices of its jobs, and stand still, or die.
+        extended: Whether it has one of these besides: up to four attempts of a task.
     """
     random = Random(f"plan {seed}")
     kind = FAMILIES[family or random.choice(sorted(FAMILIES))]
@@ -75,7 +82,9 @@ def draw(
         plan = replace(plan, jobs=tuple(replace(job, keeps=True) for job in plan.jobs))
     if varied:
         plan = variation(plan, kind, Random(f"variation {seed}"))
-    return spread(plan, Random(f"slices {seed}")) if sliced else plan
+    if sliced:
+        plan = spread(plan, Random(f"slices {seed}"))
+    return extension(plan, kind, Random(f"extension {seed}")) if extended else plan
 
 
 class _Parts(NamedTuple):

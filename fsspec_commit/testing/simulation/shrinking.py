@@ -17,6 +17,7 @@ def search(
     family: str | None = None,
     varied: bool = False,
     sliced: bool = False,
+    extended: bool = False,
 ) -> Run | None:
     """Run the plans of *seeds* until one fails, and shrink that.
 
@@ -25,12 +26,14 @@ def search(
         family: The kind of store; ``None`` draws it as well.
         varied: Whether the plans are varied, as of :func:`draw`.
         sliced: Whether other processes run slices of their jobs, as of :func:`draw`.
+        extended: Whether they have one thing more, as of :func:`draw`.
 
     Returns:
         The smallest run found that fails; ``None`` if every plan was well.
     """
     for seed in seeds:
-        found = run(draw(seed, family=family, varied=varied, sliced=sliced))
+        plan = draw(seed, family=family, varied=varied, sliced=sliced, extended=extended)
+        found = run(plan)
         if found.violations:
             return shrink(found)
     return None
