@@ -9,7 +9,8 @@ change of the store, whenever somebody is told something, and in the end::
         result = run(draw(seed))
         assert not result.violations, shrink(result)
 
-A run that fails is printed with its plan, which runs again as it is, and with a trace.
+A run that fails is printed with its plan, which runs again as it is, and with a trace; one that a
+search has found also with a command that repeats it as it was drawn.
 """
 
 from fsspec_commit.testing.simulation.bucket import Habits

@@ -18,6 +18,8 @@ from fsspec_commit.testing.simulation.settling import settle_all
 from fsspec_commit.testing.simulation.trace import Trace
 from fsspec_commit.testing.simulation.world import World
 
+_PACKAGE = "fsspec_commit.testing.simulation"
+
 
 @dataclass(frozen=True)
 class Run:
@@ -31,6 +33,8 @@ class Run:
         told: What callers were told, counted: ``"commit returned"``.
         visible: The names of the visible files in the end, without the ids of jobs and attempts.
         trace: What happened.
+        drawn_by: The call that draws the plan of the run that :func:`search` has found, before that
+            was shrunk to this one; empty for any other run.
     """
 
     plan: Plan
@@ -39,10 +43,15 @@ class Run:
     told: Counter[str] = field(repr=False)
     visible: tuple[str, ...] = field(repr=False)
     trace: Trace = field(repr=False)
+    drawn_by: str = field(default="", repr=False)
 
     def __str__(self) -> str:
         found = self.violations or ("nothing was wrong",)
-        return "\n".join((*found, "", *self.trace.lines(), "", f"plan = {self.plan!r}"))
+        text = "\n".join((*found, "", *self.trace.lines(), "", f"plan = {self.plan!r}"))
+        if not self.drawn_by:
+            return text
+        again = f"from {_PACKAGE} import draw, run; print(run({self.drawn_by}))"
+        return f'{text}\n\nshrunk; the whole run again: python -c "{again}"'
 
 
 def run(plan: Plan) -> Run:

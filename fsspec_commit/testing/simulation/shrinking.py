@@ -29,13 +29,16 @@ def search(
         extended: Whether they have one thing more, as of :func:`draw`.
 
     Returns:
-        The smallest run found that fails; ``None`` if every plan was well.
+        The smallest run found that fails, which says what repeats the run as it was drawn;
+        ``None`` if every plan was well.
     """
     for seed in seeds:
         plan = draw(seed, family=family, varied=varied, sliced=sliced, extended=extended)
         found = run(plan)
         if found.violations:
-            return shrink(found)
+            how = {"family": family, "varied": varied, "sliced": sliced}
+            more = "".join(f", {name}={value!r}" for name, value in how.items() if value)
+            return replace(shrink(found), drawn_by=f"draw({seed}{more})")
     return None
 
 
@@ -73,14 +76,11 @@ def _smaller(plan: Plan) -> Iterator[Plan]:
     for jobs in _without_one(plan.jobs):
         if jobs:
             yield _of(plan, jobs)
-    for cleaners in _without_one(plan.cleaners):
-        yield replace(plan, cleaners=cleaners)
-    for foreign in _without_one(plan.foreign):
-        yield replace(plan, foreign=foreign)
-    for leftovers in _without_one(plan.leftovers):
-        yield replace(plan, leftovers=leftovers)
-    for faults in _without_one(plan.faults):
-        yield replace(plan, faults=faults)
+    for number in range(len(plan.readers)):
+        yield _without_reader(plan, number)
+    for name in ("cleaners", "foreign", "leftovers", "faults"):
+        for fewer in _without_one(getattr(plan, name)):
+            yield replace(plan, **{name: fewer})
     for number, job in enumerate(plan.jobs):
         for smaller in _smaller_jobs(job):
             yield _of(plan, (*plan.jobs[:number], smaller, *plan.jobs[number + 1 :]))
@@ -101,21 +101,24 @@ def _smaller_jobs(job: JobPlan) -> Iterator[JobPlan]:
         for fewer in _without_one(names):
             if fewer:
                 yield replace(job, files=(*job.files[:number], fewer, *job.files[number + 1 :]))
-    plain = replace(
-        job,
-        skew_s=0.0,
-        key=None,
-        collect=False,
-        success="marker",
-        partitions=(),
-        at_s=0.0,
-        threads=1,
-        callback=None,
-        spread=None,
-        attempts=tuple(replace(one, adopted=False) for one in job.attempts),
-    )
-    if plain != job:
-        yield plain
+    plain = {
+        "skew_s": 0.0,
+        "key": None,
+        "collect": False,
+        "success": "marker",
+        "partitions": (),
+        "at_s": 0.0,
+        "threads": 1,
+        "callback": None,
+        "spread": None,
+        "keeps": False,
+        "attempts": tuple(replace(one, adopted=False, retries=False) for one in job.attempts),
+    }
+    # All at once, since most do not matter, and where one does the others one by one.
+    for some in (plain, *({name: value} for name, value in plain.items())):
+        plainer = replace(job, **some)  # type: ignore[arg-type]  # each is of its field
+        if plainer != job:
+            yield plainer
 
 
 def _of(plan: Plan, jobs: tuple[JobPlan, ...]) -> Plan:
@@ -124,6 +127,18 @@ def _of(plan: Plan, jobs: tuple[JobPlan, ...]) -> Plan:
     gone = {name for job in plan.jobs for name in actors_of(job)} - there
     faults = tuple(one for one in plan.faults if one.actor not in gone)
     return replace(plan, jobs=jobs, faults=faults)
+
+
+def _without_reader(plan: Plan, gone: int) -> Plan:
+    """With a reader less: those after it have other names then, and so do their faults."""
+    names = {f"reader{gone}": ""}
+    names |= {f"reader{n}": f"reader{n - 1}" for n in range(gone + 1, len(plan.readers))}
+    renamed = (replace(one, actor=names.get(one.actor, one.actor)) for one in plan.faults)
+    return replace(
+        plan,
+        readers=(*plan.readers[:gone], *plan.readers[gone + 1 :]),
+        faults=tuple(one for one in renamed if one.actor),
+    )
 
 
 def _without_one(things: Sequence[T]) -> Iterator[tuple[T, ...]]:
