@@ -108,9 +108,13 @@ def _single_faults() -> int:
 
 
 def _fault_pairs() -> int:
-    faults = (test_fault_pairs.reference(family)[1] for family in ("gcs", "s3-versioned"))
+    """By night each part of each kind of store is a sample, or whole."""
     parts = range(test_fault_pairs.PARTS)
-    return sum(1 for some in faults for part in parts for _ in test_fault_pairs.pairs(some, part))
+    return sum(
+        sum(1 for _ in test_fault_pairs.pairs(test_fault_pairs.reference(family)[1], part)) // every
+        for family, every in test_fault_pairs.EVERY.items()
+        for part in parts
+    )
 
 
 def _random_runs() -> int:

@@ -1,6 +1,7 @@
 """One simulated process: its requests travel, may be lost, come late, or end it."""
 
 import asyncio
+import errno
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from math import log
@@ -9,7 +10,7 @@ from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeV
 
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.testing.faults import Crash
-from fsspec_commit.testing.simulation.bucket import Change
+from fsspec_commit.testing.simulation.bucket import Change, refused
 from fsspec_commit.testing.simulation.loop import SimulationLoop
 from fsspec_commit.testing.simulation.trace import Trace
 
@@ -29,6 +30,7 @@ FaultKind: TypeAlias = Literal[
     "outage",
     "interrupt",
     "interrupt_twice",
+    "refused",
 ]
 
 TIMEOUT_S = 30.0
@@ -36,6 +38,7 @@ TIMEOUT_S = 30.0
 _RETRY_AFTER_S = 0.5
 _INTERRUPTS = {"interrupt", "interrupt_twice"}
 _DEATHS = {"crash_before", "crash_after"}
+_UNSENT = {"error", "throttled", "hang", "cut", "refused"}
 _TRAVELS_A_SECOND = 100.0
 
 
@@ -54,8 +57,10 @@ class FaultAt:
             listing is refused; elsewhere like ``"error"``. ``"outage"``: from this call on none is
             answered, for a while; some of them are applied. ``"interrupt"`` and
             ``"interrupt_twice"``: the call is sent, and Ctrl-C is pressed, once or twice.
+            ``"refused"``: this call, and those of the time after it, are answered for certain: who
+            asks may not do that.
         delay_s: How late the call is applied (``"applied_late"``), for how long the process
-            stands still or the store is out (``"outage"``).
+            stands still, the store is out (``"outage"``), or refuses (``"refused"``).
     """
 
     actor: str
@@ -79,6 +84,7 @@ class Process:
         name: The actor that it runs.
         at: The name of the destination at which it is at work.
         calls: How many calls it has made.
+        refusals: How many of them were refused to it, whatever they were.
         is_dead: Whether it has crashed.
         is_interrupted: Whether anybody ever presses Ctrl-C.
         interrupt: What Ctrl-C does; its argument says whether it is the second one.
@@ -101,6 +107,7 @@ class Process:
         self.at = at
         self.random = random
         self.calls = 0
+        self.refusals = 0
         self.is_dead = False
         self.interrupt: Callable[[bool], None] = lambda _: None
         self._loop = loop
@@ -116,6 +123,7 @@ class Process:
         self._waiting: dict[asyncio.Future[Any], None] = {}
         self._halted_until = 0.0
         self._out_until = 0.0
+        self._refused_until = 0.0
 
     def request(
         self, verb: str, path: str, apply: Callable[[], T], *, is_later_page: bool = False
@@ -133,7 +141,7 @@ class Process:
             self._counts[verb] = nth = self._counts.get(verb, 0) + 1
             fault = self._faults.get((None, self.calls)) or self._faults.get((verb, nth))
             now = self._loop.now
-            if fault is not None or now < self._halted_until or now < self._out_until:
+            if fault is not None or now < self._disturbed_until:
                 return self._disturbed(verb, path, apply, fault, is_later_page=is_later_page)
         reply = self._reply()
         self._loop.after(self._travel_s(), self._arrive, verb, path, apply, self._loop.now, reply)
@@ -159,9 +167,11 @@ class Process:
         kind = None if fault is None else fault.kind
         if loop.now < self._out_until:
             kind = self.random.choice(("error", "error", "hang", "error_but_applied"))
+        elif loop.now < self._refused_until:
+            kind = "refused"
         delay_s = 0.0 if fault is None else fault.delay_s
         reply: asyncio.Future[T] = self._reply()
-        if kind in {"error", "throttled", "hang", "cut"}:
+        if kind in _UNSENT:
             self._fail(verb, path, kind, reply, is_later_page=is_later_page)
         else:
             request = _Request(verb, path, apply, loop.now, kind, delay_s)
@@ -179,11 +189,18 @@ class Process:
             self._halted_until = self._loop.now + fault.delay_s
         elif fault.kind == "outage":
             self._out_until = self._loop.now + fault.delay_s
+        elif fault.kind == "refused":
+            self._refused_until = self._loop.now + fault.delay_s
         elif fault.kind == "crash_before":
             self._die()
             raise Crash(f"{self.name} has crashed")
         elif fault.kind in _INTERRUPTS:
             self.interrupt(fault.kind == "interrupt_twice")
+
+    @property
+    def _disturbed_until(self) -> float:
+        """Until when some fault of an earlier call lasts."""
+        return max(self._halted_until, self._out_until, self._refused_until)
 
     def _reply(self) -> "asyncio.Future[Any]":
         reply = self._loop.create_future()
@@ -253,6 +270,9 @@ class Process:
         )
         if kind == "cut" and is_later_page:
             error = StoreError(f"{path!r}: the page is refused", reply=Reply.REFUSED)
+        elif kind == "refused":
+            self.refusals += 1
+            error = refused(path, f"access is denied ({verb})", errno.EACCES)
         self._answer(reply, error, self._travel_s())
 
     def _answer(self, reply: "asyncio.Future[T]", answer: T | Exception, after_s: float) -> None:
