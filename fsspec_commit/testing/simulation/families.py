@@ -22,6 +22,8 @@ class Family:
         page_entries: How many entries a page of a listing has; ``None`` where a listing is one
             call for each directory, in no order.
         lists_in_order: Whether a page may begin at any name, and names come in order.
+        lists_by_name: Whether the pages of a listing go by name; else in an order of their own,
+            which is another one in each run.
         checks_area: Whether the directory that a new file must be in is looked for by the request
             that makes the file; elsewhere not at all.
         deletes_trees: Whether one request deletes a directory with all that is in it; elsewhere
@@ -37,6 +39,7 @@ class Family:
     capabilities: Capabilities
     page_entries: int | None = 3
     lists_in_order: bool = False
+    lists_by_name: bool = True
     checks_area: bool = False
     deletes_trees: bool = False
     makes_area_first: bool = False
@@ -179,7 +182,12 @@ FAMILIES = {
             request_lives_s=1800.0,
             clocks_within_s=900.0,
         ),
-        Family(name="s3-express", habits=_EXPRESS, capabilities=capabilities_of(_EXPRESS)),
+        Family(
+            name="s3-express",
+            habits=_EXPRESS,
+            lists_by_name=False,
+            capabilities=capabilities_of(_EXPRESS),
+        ),
         Family(name="azure-flat", habits=_FLAT_AZURE, capabilities=capabilities_of(_FLAT_AZURE)),
     )
 }

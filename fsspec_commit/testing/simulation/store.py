@@ -26,6 +26,7 @@ from fsspec_commit.store import (
 from fsspec_commit.store.opening import Ask
 from fsspec_commit.testing.simulation.bucket import Bucket, refused
 from fsspec_commit.testing.simulation.families import Family
+from fsspec_commit.testing.simulation.ordering import Order
 from fsspec_commit.testing.simulation.process import Process
 from fsspec_commit.testing.simulation.renames import SimulatedRenames
 from fsspec_commit.testing.simulation.uploads import SimulatedUploads
@@ -46,13 +47,21 @@ class SimulatedStore:
         family: What kind of store it is.
         process: Sends the requests.
         ask: Repeats requests for the later pages of a listing, as adapters do.
+        order: In what order pages show what there is.
     """
 
     in_flight_max = unverified_endpoint = bulk = direct = None
     files_max = 12
 
     def __init__(
-        self, root: StorePath, bucket: Bucket, family: Family, process: Process, ask: Ask
+        self,
+        root: StorePath,
+        bucket: Bucket,
+        family: Family,
+        process: Process,
+        *,
+        ask: Ask,
+        order: Order,
     ) -> None:
         self.root = root
         self.capabilities: Capabilities = family.capabilities
@@ -61,6 +70,7 @@ class SimulatedStore:
         self._request = process.request
         self._random = process.random
         self._ask = ask
+        self._order = order
         paged = family.has_directories and family.page_entries is not None
         self.in_order = self if family.lists_in_order else None
         self.at_once = self
@@ -71,7 +81,7 @@ class SimulatedStore:
         self.directory_creation = self.empty_directories = renames if paged else None
         self.bulk_deletion = None if family.has_directories else self
         self.uploads = (
-            SimulatedUploads(bucket, family, process, ask) if bucket.habits.uploads else None
+            SimulatedUploads(bucket, family, process, ask, order) if bucket.habits.uploads else None
         )
 
     @classmethod
@@ -108,18 +118,18 @@ class SimulatedStore:
     async def list_tree(
         self, path: StorePath, *, without: StorePath | None = None
     ) -> AsyncIterator[Entry]:
-        """Every file below *path*: in pages by name, or directory by directory in no order."""
+        """Every file below *path*: in pages, or directory by directory in no order."""
         if self._family.page_entries is None:
             async for entry in self._walked(path, without):
                 yield entry
             return
-        after, size = "", self._family.page_entries
+        after, size, order = "", self._family.page_entries, self._order
 
         def page() -> list[Entry]:
             keys = [
                 key
-                for key in self._bucket.keys(f"{path}/")
-                if key > after and (without is None or not key.startswith(f"{without}/"))
+                for key in self._keys(f"{path}/")
+                if order(key) > after and (without is None or not key.startswith(f"{without}/"))
             ]
             return _entries(self._bucket, keys[:size])
 
@@ -129,7 +139,7 @@ class SimulatedStore:
                 yield entry
             if len(entries) < size:
                 return
-            after = entries[-1].path
+            after = order(entries[-1].path)
 
     async def list_in_order(
         self, path: StorePath, first: StorePath, last: StorePath
@@ -156,7 +166,7 @@ class SimulatedStore:
         after = ""
 
         def page() -> list[Entry | Directory]:
-            return [child for child in self._children(path) if _key(child) > after][:size]
+            return [child for child in self._children(path) if self._place(child) > after][:size]
 
         while True:
             children = await self._page("list_children", path, page, is_later=bool(after))
@@ -164,7 +174,7 @@ class SimulatedStore:
                 yield child
             if len(children) < size:
                 return
-            after = _key(children[-1])
+            after = self._place(children[-1])
 
     async def list_at_once(self, path: StorePath) -> list[Entry | Directory | Unusable] | None:
         """Everything directly in *path*, if that is on the first page, which may be short."""
@@ -209,7 +219,7 @@ class SimulatedStore:
         """Delete everything below *path*: at once, or file by file."""
         if not self._family.deletes_trees:
             kept = self._bucket.kept(path)
-            listed = await self._request("list_tree", path, lambda: self._bucket.keys(f"{kept}/"))
+            listed = await self._request("list_tree", path, lambda: self._keys(f"{kept}/"))
             for key in listed:
                 await self.delete(key, expecting=Expect.ANYTHING)
         if self.directories is not None:
@@ -257,7 +267,7 @@ class SimulatedStore:
         return Directory(path) if is_directory else None
 
     def _children(self, path: StorePath) -> list[Entry | Directory]:
-        """Everything directly in *path*, by name."""
+        """Everything directly in *path*, in the order of a page."""
         found: dict[str, Entry | Directory] = {}
         prefix = f"{self._bucket.kept(path)}/"
         length = len(prefix)
@@ -272,7 +282,16 @@ class SimulatedStore:
             name = directory[length:]
             if directory.startswith(prefix) and "/" not in name:
                 found.setdefault(f"{name}/", Directory(StorePath(f"{path}/{name}")))
-        return [found[name] for name in sorted(found)]
+        return sorted(found.values(), key=self._place)
+
+    def _keys(self, prefix: str) -> list[StorePath]:
+        """Every path that begins with *prefix*, in the order of a page."""
+        keys = self._bucket.keys(prefix)
+        return keys if self._family.lists_by_name else sorted(keys, key=self._order)
+
+    def _place(self, child: Entry | Directory) -> str:
+        """Where a page shows it; flat stores sort a directory as a prefix that ends in a slash."""
+        return self._order(f"{child.path}/" if isinstance(child, Directory) else child.path)
 
     async def _walked(self, path: StorePath, without: StorePath | None) -> AsyncIterator[Entry]:
         directories = [path]
@@ -336,11 +355,6 @@ class _Writer:
         if self._data is None:
             raise ValueError(f"I/O operation on the closed file {self._path!r}")
         return self._data
-
-
-def _key(child: Entry | Directory) -> str:
-    """As a flat store sorts them: a directory is a prefix that ends with a slash."""
-    return f"{child.path}/" if isinstance(child, Directory) else child.path
 
 
 def _entries(bucket: Bucket, keys: Iterable[StorePath]) -> list[Entry]:

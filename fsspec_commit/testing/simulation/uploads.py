@@ -8,6 +8,7 @@ from fsspec_commit.store import AdoptsUploads, Expectation, Part, PendingUpload
 from fsspec_commit.store.opening import Ask
 from fsspec_commit.testing.simulation.bucket import Bucket
 from fsspec_commit.testing.simulation.families import Family
+from fsspec_commit.testing.simulation.ordering import Order
 from fsspec_commit.testing.simulation.process import Process
 
 
@@ -16,8 +17,11 @@ class SimulatedUploads:
 
     part_bytes: int | None = None
 
-    def __init__(self, bucket: Bucket, family: Family, process: Process, ask: Ask) -> None:
+    def __init__(
+        self, bucket: Bucket, family: Family, process: Process, ask: Ask, order: Order
+    ) -> None:
         self._bucket = bucket
+        self._order = order
         self._page_entries = family.page_entries or 1
         self._request = process.request
         self._ask = ask
@@ -46,12 +50,12 @@ class SimulatedUploads:
         await self._request("abort", upload.path, lambda: self._bucket.abort(upload))
 
     async def pending(self, prefix: StorePath) -> AsyncIterator[PendingUpload]:
-        """Every pending upload below *prefix*, in pages by path and id."""
+        """Every pending upload below *prefix*, in pages, those of one path by their ids."""
         after = ("", "")
 
         def page() -> list[PendingUpload]:
-            found = sorted(self._bucket.pending(f"{prefix}/"), key=_place)
-            return [one for one in found if _place(one) > after][: self._page_entries]
+            found = sorted(self._bucket.pending(f"{prefix}/"), key=self._place)
+            return [one for one in found if self._place(one) > after][: self._page_entries]
 
         def asked() -> Awaitable[list[PendingUpload]]:
             return self._request("pending", prefix, page, is_later_page=after != ("", ""))
@@ -62,11 +66,10 @@ class SimulatedUploads:
                 yield upload
             if len(uploads) < self._page_entries:
                 return
-            after = _place(uploads[-1])
+            after = self._place(uploads[-1])
 
-
-def _place(upload: PendingUpload) -> tuple[str, str]:
-    return upload.path, upload.upload_id
+    def _place(self, upload: PendingUpload) -> tuple[str, str]:
+        return self._order(upload.path), upload.upload_id
 
 
 class _Adoption:

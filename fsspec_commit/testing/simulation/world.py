@@ -26,6 +26,7 @@ from fsspec_commit.testing.simulation.folding import FoldingBucket, folded
 from fsspec_commit.testing.simulation.leftovers import LEFTOVERS
 from fsspec_commit.testing.simulation.loop import SimulationLoop
 from fsspec_commit.testing.simulation.model import MAGIC, Model
+from fsspec_commit.testing.simulation.ordering import Order, in_no_order
 from fsspec_commit.testing.simulation.plan import HERE, ForeignPlan, JobPlan, Plan
 from fsspec_commit.testing.simulation.process import Process
 from fsspec_commit.testing.simulation.rules import content, is_of_a_job
@@ -68,6 +69,7 @@ class World:
         for left in (LEFTOVERS[name] for name in plan.leftovers):
             self._staying |= left.files if left.stays else {}
         self._fold = folded if self.family.folds_names else str
+        self._order: Order = str if self.family.lists_by_name else in_no_order(plan.schedule)
         self._kept: dict[str, str] = {}
         for at in (HERE, *(job.at for job in plan.jobs)):
             self._kept.setdefault(self._fold(at), self._below_kept(at))
@@ -165,7 +167,8 @@ class World:
             self.bucket,
             self.family,
             process,
-            lambda question: ask(question, pace),
+            ask=lambda question: ask(question, pace),
+            order=self._order,
         )
         confirmed = ConfirmedStore(store, ids=ids, statistics=Statistics())
         return OpenDestination(Location(f"simulated://top/{process.at}"), confirmed, ids, store)
