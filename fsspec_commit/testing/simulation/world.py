@@ -268,6 +268,13 @@ class World:
             model.check_marker(None if there is None else there.data)
 
     def _check_left(self, model: Model, root: StorePath) -> None:
+        """Check that nothing is left, by what stands and by what is being uploaded.
+
+        Of a flat Azure account uploads are not: blocks belong to a name, nobody can list them or
+        take them back, and but for a write under that name only the service lets them go, in a
+        week. So two of three drawn runs leave some, whoever cleans. None of them may ever be seen,
+        and that is checked there as everywhere, when all that is late has come.
+        """
         below = f"{root}/_commit/", f"{root}/{MAGIC}"
         names = {
             key.removeprefix(f"{root}/")
