@@ -84,7 +84,8 @@ class Process:
         name: The actor that it runs.
         at: The name of the destination at which it is at work.
         calls: How many calls it has made.
-        refusals: How many of them were refused to it, whatever they were.
+        denials: How many of them the store has refused, or not answered for a while, whatever they
+            were.
         is_dead: Whether it has crashed.
         is_interrupted: Whether anybody ever presses Ctrl-C.
         interrupt: What Ctrl-C does; its argument says whether it is the second one.
@@ -107,7 +108,7 @@ class Process:
         self.at = at
         self.random = random
         self.calls = 0
-        self.refusals = 0
+        self.denials = 0
         self.is_dead = False
         self.interrupt: Callable[[bool], None] = lambda _: None
         self._loop = loop
@@ -166,6 +167,7 @@ class Process:
                 raise Crash(f"{self.name} is dead")
         kind = None if fault is None else fault.kind
         if loop.now < self._out_until:
+            self.denials += 1
             kind = self.random.choice(("error", "error", "hang", "error_but_applied"))
         elif loop.now < self._refused_until:
             kind = "refused"
@@ -271,7 +273,7 @@ class Process:
         if kind == "cut" and is_later_page:
             error = StoreError(f"{path!r}: the page is refused", reply=Reply.REFUSED)
         elif kind == "refused":
-            self.refusals += 1
+            self.denials += 1
             error = refused(path, f"access is denied ({verb})", errno.EACCES)
         self._answer(reply, error, self._travel_s())
 

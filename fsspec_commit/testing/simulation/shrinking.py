@@ -36,7 +36,7 @@ def search(
         plan = draw(seed, family=family, varied=varied, sliced=sliced, extended=extended)
         found = run(plan)
         if found.violations:
-            how = {"family": family, "varied": varied, "sliced": sliced}
+            how = {"family": family, "varied": varied, "sliced": sliced, "extended": extended}
             more = "".join(f", {name}={value!r}" for name, value in how.items() if value)
             return replace(shrink(found), drawn_by=f"draw({seed}{more})")
     return None

@@ -40,8 +40,8 @@ class Told:
         answer: ``"returned"``, ``"skipped"``, or the outcome of the error.
         error: The class of the error, if one was raised.
         report: The result, if the call returned one.
-        was_refused: Whether the store refused to answer the caller meanwhile, who may know less
-            then than what stands there.
+        was_denied: Whether the store refused something to the caller meanwhile, or was away: who is
+            answered by nobody may know less than what stands there.
     """
 
     actor: str
@@ -52,7 +52,7 @@ class Told:
     answer: str
     error: str = ""
     report: Report | None = None
-    was_refused: bool = False
+    was_denied: bool = False
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def _of_no_use(told: Told, job: KnownJob, run: Circumstances) -> Iterator[tuple[
     """What an answer leaves open, or refuses, without a reason; what that breaks."""
     who, name = f"{told.actor} was told {told.answer} ({told.error})", job.plan.name
     is_vague = told.answer == "unknown" and told.error == "JobNotActiveError"
-    if is_vague and not told.was_refused and job.stands_since(told.began_s):
+    if is_vague and not told.was_denied and job.stands_since(told.began_s):
         yield "P7", f"{who}, and job {name} is {job.state}, as its area says"
     if is_vague and run.is_calm and run.is_alone and _shows_itself(job, run):
         yield "P7", f"{who}, and job {name} is committed, as its files say"

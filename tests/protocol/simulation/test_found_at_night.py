@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from fsspec_commit.testing.simulation import AttemptPlan, HelperPlan, JobPlan, Plan, run
+from fsspec_commit.testing.simulation import (
+    AttemptPlan,
+    FaultAt,
+    HelperPlan,
+    JobPlan,
+    Plan,
+    run,
+)
 
 
 def test_p7_who_looks_while_the_area_of_a_committed_job_goes_is_told_so() -> None:
@@ -20,4 +27,23 @@ def test_p7_who_looks_while_the_area_of_a_committed_job_goes_is_told_so() -> Non
     )
     found = run(Plan(family="minio", schedule=47308000250, jobs=(job,)))
     assert found.told["commit returned"] == 2  # one for each thread
+    assert not found.violations, found
+
+
+def test_p7_who_finds_a_decision_and_then_the_store_away_need_not_know_which() -> None:
+    """The model took for vague what was all that could be known, and what to do was said."""
+    job = JobPlan(
+        name="a",
+        mode="append",
+        names="exact",
+        files=(("day=1/b.txt",),),
+        attempts=(AttemptPlan(task=0),),
+        helpers=(HelperPlan(kind="twin", at_s=2.085),),
+        at_s=1.335,
+        key="k",
+        success="json",
+    )
+    faults = (FaultAt("a.driver", 19, "crash_after", 3.0), FaultAt("a.twin0", 8, "outage"))
+    found = run(Plan(family="gcs", schedule=448483004064, jobs=(job,), faults=faults))
+    assert found.told["commit unknown"] == 1
     assert not found.violations, found
