@@ -49,6 +49,7 @@ class Readers:
 
     Attributes:
         place: What they read.
+        job: Which of the jobs comes.
         old: What is there before the job comes.
         refused: Who refused to read anything, and in which state the job was.
         states: In which states it was.
@@ -67,6 +68,7 @@ class Readers:
     ) -> None:
         options = JOBS[job]
         self.place = place
+        self.job = job
         self.old = {} if options["mode"] in {"error", "ignore"} else OLD
         if isinstance(place, LocalPlace):
             place.path.mkdir(exist_ok=True)

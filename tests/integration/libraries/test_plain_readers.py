@@ -119,17 +119,38 @@ def test_at_any_moment_of_a_job(name: str, fast: Path, sweep: Sweep) -> None:
 
 
 @some_by_day(12)
-@pytest.mark.parametrize("name", ["overwrite, in place"])
-def test_at_any_moment_of_a_job_that_is_aborted(name: str, fast: Path, sweep: Sweep) -> None:
+@pytest.mark.parametrize("name", JOBS)
+def test_p5_at_any_moment_of_a_job_that_is_aborted(name: str, fast: Path, sweep: Sweep) -> None:
     readers = on_a_disk(fast, name, aborts=True)
+    check_an_abort(readers, sweep)
+    if readers.old:
+        assert {who for who, _ in readers.refused} <= {"polars, directory"}
+        assert readers.read == {*PLAIN}
+
+
+@some_by_day(12)
+@pytest.mark.parametrize("habits", ["versioned", "gcs"])
+@pytest.mark.parametrize("name", ["append", "overwrite_partitions", "overwrite, in place"])
+def test_p5_at_any_moment_of_a_job_in_a_bucket_that_is_aborted(
+    name: str, habits: str, sweep: Sweep
+) -> None:
+    bucket = make_bucket(ALL_HABITS[habits])
+    readers = Readers(FlatPlace(bucket), name, IN_BUCKET, {}, aborts=True)
+    check_an_abort(readers, sweep)
+    assert readers.refused == set()
+    assert readers.read == {*IN_BUCKET}
+    remove_bucket(bucket)
+
+
+def check_an_abort(readers: Readers, sweep: Sweep) -> None:
+    """At each of these moments, and when it is over, there is what there was before."""
     chosen = set(sweep(range(1, 60)))
     with AtSomeCalls(chosen.__contains__, readers.look).throughout():
-        run(readers.place.url, JOBS[name], aborts=True)
+        run(readers.place.url, JOBS[readers.job], aborts=True)
     if sweep.is_whole:
         assert readers.states == {"undecided", "aborted", "over"}
-    assert {who for who, _ in readers.refused} <= {"polars, directory"}
+    assert "decided" not in readers.states
     asyncio.run(readers.look())
-    assert readers.read == {*PLAIN}
 
 
 @pytest.mark.parametrize(
