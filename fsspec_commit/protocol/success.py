@@ -22,7 +22,10 @@ from fsspec_commit.records.success import IOStatistics, SuccessData
 from fsspec_commit.store import Directory
 
 FILENAMES_MAX = 10_000
-"""Hadoop's marker lists at most 100 names; more are for people who compare, not for programs."""
+"""Hadoop's marker lists at most 100 names; more are for people who compare, not for programs.
+
+What lists still more, no version has written.
+"""
 _LOOKS_MAX = 8
 
 

@@ -18,6 +18,7 @@ from fsspec_commit.protocol.folded_names import spelling_on
 from fsspec_commit.protocol.hidden_files import bound_to_read, names_in_place
 from fsspec_commit.protocol.manifests import ChosenManifests
 from fsspec_commit.protocol.snapshot import Look, Phase, Reader, SeenJob, steadily
+from fsspec_commit.protocol.success import FILENAMES_MAX
 from fsspec_commit.records import RECORD_BYTES_MAX, decode_strictly
 from fsspec_commit.records.success import SuccessData
 
@@ -157,7 +158,8 @@ async def _marker(store: ConfirmedStore) -> SuccessData | None:
         marker = decode_strictly(data, SuccessData, RECORD_BYTES_MAX)
     except RecordError:
         return None
-    return marker if marker.job_id_source == "fsspec_commit" else None
+    is_ours = marker.job_id_source == "fsspec_commit" and len(marker.filenames) <= FILENAMES_MAX
+    return marker if is_ours else None
 
 
 def _of_other_size(marker: SuccessData, size_bytes: int) -> Iterable[str]:

@@ -5,9 +5,7 @@ What is measured is what the package takes beside the bytes that the store hands
 
 from __future__ import annotations
 
-import json
 import re
-import tracemalloc
 from contextlib import suppress
 from itertools import cycle
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
@@ -27,6 +25,14 @@ from fsspec_commit.records.upload import UploadRecord
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing.wrapped import WrappedStore
 from tests.protocol.hostile.cases import CALLS, Case
+from tests.protocol.hostile.long_records import (
+    BY_DAY_BYTES,
+    OWN,
+    SHAPES,
+    grown,
+    most_bytes,
+    peak_bytes,
+)
 from tests.protocol.hostile.mutations import sealed
 
 if TYPE_CHECKING:
@@ -50,19 +56,7 @@ LIMITS = {
     "chosen-[0-9a-f]+": RECORD_BYTES_MAX,
 }
 """Every kind of record, and the longest one that is read."""
-SHAPES = {
-    "blank": b" ",
-    "deep": b"[",
-    "objects": b'[{"a":1},',
-    "text": b'"' + b"x" * 999,
-    "lines": b'["p=0/a",1,"t",false]\n',
-}
-OWN = "entries of its own, again and again"
-OWN_BYTES_MAX = 8 << 20
-"""Each entry is read, which takes long where each allocation is counted."""
 CALLED = ("jobs", "resume", "drive", "work", "clean", "clean damaged", "abort")
-BY_DAY_BYTES = 1 << 20
-_BESIDE = 4 << 20
 Reading: TypeAlias = "tuple[World, StorePath, str]"
 """A world, a record in it, and a call that reads this record."""
 
@@ -112,36 +106,9 @@ def readings(spoiled: list[World]) -> dict[str, list[Reading]]:
     }
 
 
-def _grown(record: bytes, shape: str, size_bytes: int) -> bytes:
-    """So many bytes, or fewer where it is made of the last entry that the record has."""
-    entry, end = _last_entry(record) if shape == OWN else (SHAPES[shape], b"")
-    if not end:
-        return (entry * -(-size_bytes // len(entry)))[:size_bytes]
-    more = min(size_bytes, OWN_BYTES_MAX) - len(record)
-    return record.removesuffix(end) + entry * (more // len(entry)) + end
-
-
-def _last_entry(record: bytes) -> tuple[bytes, bytes]:
-    """The last entry of its list, as a further one would stand there, and what stands behind."""
-    lines = record.splitlines(keepends=True)
-    if len(lines) > 1:
-        return b"\n" + lines[-1].rstrip(b"\n"), b"\n"
-    for entries in json.loads(record).values():
-        if isinstance(entries, list) and entries:
-            entry = json.dumps(entries[-1], separators=(",", ":")).encode()
-            return b"," + entry, record[record.index(entry) + len(entry) :]
-    return b"\n", b""
-
-
 def _peak(world: World, call: str, digests: dict[str, str]) -> int:
     case = Case(0, [world], digests=digests)
-    tracemalloc.start()
-    try:
-        with suppress(fc.CommitError):
-            CALLS[call](case)
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    return peak_bytes(lambda: CALLS[call](case))
 
 
 @pytest.mark.parametrize("pattern", LIMITS)
@@ -170,10 +137,10 @@ def test_p10_memory_is_bounded_up_to_the_limit(
 def _check_memory(reading: Reading, shape: str, size_bytes: int) -> None:
     world, path, call = reading
     world.restore()
-    data = _grown(world.read(path), shape, size_bytes)
+    data = grown(world.read(path), shape, size_bytes)
     digests = sealed(world.read, world.write, world.records(), path, data)
     pattern = _pattern_of(world, path)
     assert pattern is not None
     is_read = len(data) <= LIMITS[pattern]
-    most = _BESIDE + (4 * len(data) if is_read else 0)
+    most = most_bytes(data if is_read else b"")
     assert _peak(world, call, digests) < most, (world.name, path, shape, call, size_bytes)
