@@ -23,6 +23,7 @@ from tests.docs.test_examples import PAGES, blocks_of
 from tests.integration import test_odd_records
 from tests.mutation.mutants import all_mutants
 from tests.mutation.rate import measured
+from tests.protocol.hostile import test_hostile_records
 from tests.protocol.planted.bugs import BUGS
 from tests.protocol.planted.uncaught import HELD_BY, NO_DIFFERENCE
 from tests.protocol.simulation import test_fault_pairs, test_random_runs, test_single_faults
@@ -100,11 +101,16 @@ def _crash_points() -> int:
     )
 
 
+@cache
 def _single_faults() -> int:
     schedules = test_single_faults.SCHEDULES
     scenes = (one.values[0] for one in plans())
     runs = (run(plan) for plan in scenes if isinstance(plan, Plan))
     return schedules * sum(1 for one in runs for _ in test_single_faults.faults_of(one))
+
+
+def _single_faults_by_day() -> int:
+    return _single_faults() // test_single_faults.EVERY_BY_DAY
 
 
 def _fault_pairs() -> int:
@@ -176,6 +182,7 @@ COUNTS = (
     Count("kinds of stores in the simulator", lambda: len(FAMILIES), said=""),
     Count("kinds of faults at each of its calls", lambda: len(get_args(FaultKind)), said=""),
     Count("simulated runs with one fault, in eight nights", _single_faults, slow=True),
+    Count("simulated runs with one fault, by day", _single_faults_by_day, slow=True),
     Count("simulated runs with two, in eight nights", _fault_pairs, slow=True),
     Count("simulated runs that are drawn, in eight nights", _random_runs),
     Count("planted bugs", lambda: len(BUGS)),
@@ -192,6 +199,11 @@ COUNTS = (
     Count("distinct states in which they are checked", _states),
     Count("models in Python, every interleaving", lambda: len(test_rules.RULES), said=""),
     Count("rules of theirs, each needed", lambda: len(test_rules.WEAKENED)),
+    Count(
+        "changed records that are decoded, by day", lambda: test_hostile_records.DECODED, said=""
+    ),
+    Count("the same, in eight nights", lambda: test_hostile_records.BY_NIGHT_DECODED, said=""),
+    Count("whole calls on changed records, by day", lambda: test_hostile_records.BY_DAY, said=""),
     Count(
         "odd things in the place of a record",
         lambda: len(test_odd_records.PLACES) * len(test_odd_records.KINDS),
