@@ -9,7 +9,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from fsspec_commit.errors import RecordError
-from fsspec_commit.layout import DestinationLayout, StorePath
+from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.records.job import ChosenRecord, Claim, Decision, JobRecord, Published
 from fsspec_commit.records.pending_set import PendingSet
 from fsspec_commit.records.task_manifest import TaskManifest
@@ -80,18 +80,42 @@ def decode_one(number: int, records: Sequence[Written]) -> bool:
     return written is not None
 
 
+def is_believed(record: Written, data: bytes) -> bool:
+    """Whether whoever finds *data* in the place of a record takes it for one of its job.
+
+    What a job reads only with the digest of its bytes is decoded here as well, without that.
+    """
+    path = StorePath(f"{record.world.area}/{record.name}")
+    try:
+        kind = _kind_of(record.name)
+        if kind is None:
+            return _manifest_again(record, data) is not None
+        kind.decode(data).check_path(_layout(record.world), path)
+    except RecordError:
+        return False
+    return True
+
+
+def _layout(world: World) -> JobLayout:
+    return DestinationLayout(StorePath(world.root)).job(world.job_id)
+
+
+def _kind_of(name: str) -> type[JsonRecord] | None:
+    return next((kind for pattern, kind in _KINDS.items() if re.fullmatch(pattern, name)), None)
+
+
 def _written_again(record: Written, data: bytes) -> bytes | None:
     """What encoding writes for the record *data*; ``None`` for what is no record."""
-    for pattern, kind in _KINDS.items():
-        if re.fullmatch(pattern, record.name):
-            return kind.decode(data).encode()
+    kind = _kind_of(record.name)
+    return kind.decode(data).encode() if kind else _manifest_again(record, data)
+
+
+def _manifest_again(record: Written, data: bytes) -> bytes | None:
     found = _MANIFEST.fullmatch(record.name)
     if found is None:
         return None
-    world = record.world
-    layout = DestinationLayout(StorePath(world.root)).job(world.job_id)
-    attempt = layout.attempt(int(found[1]), found[2])
-    if world.name.startswith("magic"):
+    attempt = _layout(record.world).attempt(int(found[1]), found[2])
+    if record.world.name.startswith("magic"):
         return PendingSet.decode(data, attempt).encode()
     directory = json.loads(record.data)["taskAttemptDir"]
     return TaskManifest.decode(data, attempt, directory=directory).encode()

@@ -155,13 +155,15 @@ def check_memory(bucket: Bucket, of: Kind, shape: str, size_bytes: int) -> None:
 
 @pytest.mark.parametrize("shape", [*SHAPES, OWN, LEAST])
 @pytest.mark.parametrize("kind", KINDS)
-def test_p10_memory_is_bounded(bucket: Bucket, kind: str, shape: str) -> None:
+def test_p10_records_of_others_fill_no_memory(bucket: Bucket, kind: str, shape: str) -> None:
     check_memory(bucket, KINDS[kind], shape, BY_DAY_BYTES)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", [*SHAPES, OWN, LEAST])
 @pytest.mark.parametrize("kind", KINDS)
-def test_p10_memory_is_bounded_up_to_the_limit(bucket: Bucket, kind: str, shape: str) -> None:
+def test_p10_records_of_others_fill_no_memory_up_to_the_limit(
+    bucket: Bucket, kind: str, shape: str
+) -> None:
     for size_bytes in (RECORD_BYTES_MAX, RECORD_BYTES_MAX + 1):
         check_memory(bucket, KINDS[kind], shape, size_bytes)
