@@ -7,41 +7,28 @@ them.
 
 from __future__ import annotations
 
-from contextlib import suppress
-from datetime import timedelta
-from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import fsspec_commit as fc
-from fsspec_commit.cli import main
 from fsspec_commit.effects import pacing
 from fsspec_commit.testing import Crash, Fault, crash_points, inject
 from fsspec_commit.testing.simulation.families import FAMILIES
 from tests.flat.bucket import make_bucket, remove_bucket
 from tests.flat.store import FLAT
 from tests.integration.canaries import SECRET, Ears
+from tests.integration.telling import tell
 from tests.sweeps import every_by_day
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from fsspec_commit.testing.sweeps import Sweep
     from tests.flat.bucket import Bucket
 
 HOW: dict[str, Any] = {"storage_options": {"token": SECRET, "client_kwargs": {"password": SECRET}}}
 TASKS = 2
-COMMANDS = (
-    ["jobs"],
-    ["show"],
-    ["verify"],
-    ["ls"],
-    ["explain"],
-    ["clean", "--older-than", "0s"],
-    ["resume"],
-    ["abort"],
-)
 pytestmark = pytest.mark.filterwarnings("ignore:job .* was neither committed:ResourceWarning")
 
 
@@ -106,30 +93,6 @@ def test_who_tells_of_a_job_tells_no_secret(
                 job_at(url, ears)
             except (fc.CommitError, Crash) as error:
                 ears.failed(f"{crash}", error)
-        tell(url, ears, capsys)
+        tell(url, HOW["storage_options"], ears, capsys)
         ears.check({path: one.data for path, one in bucket.objects.items()})
         caplog.clear()
-
-
-def tell(url: str, ears: Ears, capsys: pytest.CaptureFixture[str]) -> None:
-    """Have everybody tell of the jobs there, and settle them."""
-    found = fc.jobs(url, **HOW)
-    ids = [job.job_id for job in found]
-    for (command, *options), how in zip(COMMANDS, cycle(("--json", "--debug")), strict=False):
-        of_job = ids[:1] if command in {"resume", "abort"} else []
-        with suppress(SystemExit):
-            main([command, url, *of_job, f"--storage-option=token={SECRET}", *options, how])
-        ears.heard(f"{command} {how}", *capsys.readouterr())
-    asked: list[Callable[[], object]] = [
-        lambda: fc.committed_files(url, **HOW),
-        lambda: fc.verify(url, **HOW),
-        lambda: fc.hadoop_jobs(url, **HOW),
-        lambda: fc.clean(url, older_than=timedelta(0), dry_run=False, **HOW),
-        *(lambda job_id=job_id: fc.resume(url, job_id, **HOW) for job_id in ids),
-        *(lambda job_id=job_id: fc.abort(url, job_id, **HOW) for job_id in ids),
-    ]
-    for ask in asked:
-        try:
-            ears.heard("answer", ask())
-        except fc.CommitError as error:
-            ears.failed("refused", error)
