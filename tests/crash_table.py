@@ -1,14 +1,17 @@
 """What is seen after a crash at any store call of a commit, and what recovery does: from runs.
 
 ``python -m tests.crash_table`` writes the tables of `docs/crash-table.md` anew; a test compares.
-The job overwrites two files with two others, a task each; its driver dies after each call that
-changes the store, and what it leaves is looked at, resumed, aborted and cleaned, each by itself.
+The job writes two files beside two old ones, or in their place, a task each; its driver dies after
+each call that changes the store, and what it leaves is looked at, resumed, aborted and cleaned,
+each by itself.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import groupby
 from pathlib import Path
@@ -27,7 +30,7 @@ from tests.scenes.flat_place import FlatPlace
 from tests.scenes.memory_place import MemoryPlace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from tests.protocol.faults import Place
 
@@ -44,8 +47,6 @@ COLUMNS = (
     *("`resume`", "`abort`", "`clean --delete`"),
 )
 READS = {"stat", "read", "read_range", "list_tree", "list_children", "pending", "stored_parts"}
-OLD = {"old-1.txt": b"old 1", "old-2.txt": b"old 2"}
-NEW = {"new@0.txt": b"new 0", "new@1.txt": b"new 1"}
 IN_WORDS = {
     "abort": "abort the upload",
     "complete": "complete the upload",
@@ -69,46 +70,79 @@ class Moment(NamedTuple):
     cells: tuple[str, ...]
 
 
-class Job(NamedTuple):
-    """What dies: a commit, or an abort."""
+@dataclass(frozen=True)
+class Job:
+    """What dies.
 
-    run: Callable[[Place], None]
-    expected: dict[str, bytes]
+    Attributes:
+        mode: Its mode.
+        aborts: Whether it is aborted, when its tasks have committed.
+        directory: Where its files are.
+        kept: What stands there before, and is none of its business.
+    """
+
+    mode: fc.Mode
+    aborts: bool = False
+    directory: str = ""
+    kept: Mapping[str, bytes] = field(default_factory=dict)
+
+    @property
+    def old(self) -> dict[str, bytes]:
+        """The files that stand there before: it replaces them, or adds to them."""
+        return {f"{self.directory}old-{number}.txt": b"old %d" % number for number in (1, 2)}
+
+    @property
+    def new(self) -> dict[str, bytes]:
+        """What its tasks write, under the names that these files get."""
+        return {f"{self.directory}new@{number}.txt": b"new %d" % number for number in range(2)}
+
+    @property
+    def before(self) -> dict[str, bytes]:
+        """What is there before, and after an abort."""
+        return {**self.kept, **self.old}
+
+    @property
+    def after(self) -> dict[str, bytes]:
+        """What is there when it is committed."""
+        return {**self.kept, **(self.old if self.mode == "append" else {}), **self.new}
+
+    def run(self, place: Place) -> None:
+        """All of it."""
+        job = fc.Job(place.url, mode=self.mode)
+        job._begun_here = False  # Who dies is not warned of what it leaves.
+        with job:
+            for number in range(len(self.new)):
+                with job.task(number) as task, task.open(f"{self.directory}new.txt", "w") as file:
+                    file.write(f"new {number}")
+            if self.aborts:
+                job.abort()
+
+    def counts(self, shown: Collection[str]) -> tuple[int, int]:
+        """How many old files are there, and how many new ones."""
+        return len(self.old.keys() & shown), len(self.new.keys() & shown)
 
 
-def commit(place: Place) -> None:
-    """The reference job."""
-    with _job(place) as job:
-        _write(job)
-
-
-def abort(place: Place) -> None:
-    """The same, aborted when its tasks have committed."""
-    with _job(place) as job:
-        _write(job)
-        job.abort()
-
-
-def _job(place: Place) -> fc.Job:
-    job = fc.Job(place.url, mode="overwrite")
-    job._begun_here = False  # Who dies is not warned of what it leaves.
-    return job
-
-
-def _write(job: fc.Job) -> None:
-    for number in range(len(NEW)):
-        with job.task(number) as task, task.open("new.txt", "w") as file:
-            file.write(f"new {number}")
-
-
-JOBS = {"commit": Job(commit, NEW), "abort": Job(abort, OLD)}
+JOBS = {
+    "commit": Job("overwrite"),
+    "abort": Job("overwrite", aborts=True),
+    "append": Job("append"),
+    "partitions": Job("overwrite_partitions", directory="p=1/", kept={"p=2/kept.txt": b"kept"}),
+}
+IN_THE_PAGE = {
+    "commit": "",
+    "abort": "The same job, aborted when both of its tasks have committed:\n\n",
+    "append": "A job that adds two files to two others, with `append`:\n\n",
+    "partitions": "A job that replaces two files of one partition, with `overwrite_partitions`; a "
+    "file of another partition stands there all the time, and is not counted:\n\n",
+}
+"""How the table of each is introduced."""
 
 
 @contextmanager
-def laid_out(where: str) -> Iterator[Place]:
+def laid_out(job: Job, where: str) -> Iterator[Place]:
     """A destination with the old files and the marker of whoever wrote them."""
     place = MemoryPlace() if where == "memory" else FlatPlace(make_bucket(ALL_HABITS[where]))
-    place.put({**OLD, "_SUCCESS": b""})
+    place.put({**job.before, "_SUCCESS": b""})
     try:
         # As if there were so many tasks that their messages do not fit into the decision.
         with pytest.MonkeyPatch.context() as patch:
@@ -123,9 +157,9 @@ def laid_out(where: str) -> Iterator[Place]:
 
 def calls_of(job: Job, where: str) -> list[Call]:
     """Every store call of the job, in its order."""
-    with laid_out(where) as place:
+    with laid_out(job, where) as place:
         calls = _run(job, place, FaultPlan())
-        assert visible(place.snapshot()) == job.expected
+        assert visible(place.snapshot()) == (job.before if job.aborts else job.after)
     return calls
 
 
@@ -151,11 +185,11 @@ def found(job: Job, where: str, fault: Fault) -> tuple[str, ...]:
     """The cells of a row: what is seen, and what each way to settle it does."""
     cells: tuple[str, ...] = ()
     for settle in (_resume, _abort, _clean):
-        with laid_out(where) as place:
+        with laid_out(job, where) as place:
             job_id = _die(job, place, fault)
-            seen = _seen(place)
+            seen = _seen(job, place)
             assert cells[: len(seen)] in {(), seen}, f"another run, after {fault}"
-            cells = (*(cells or seen), settle(place, job_id))
+            cells = (*(cells or seen), settle(job, place, job_id))
     return cells
 
 
@@ -170,10 +204,8 @@ def table(name: str, where: str) -> str:
 def part(committer: str) -> str:
     """What the page says of one committer."""
     where, heading = COMMITTERS[committer]
-    of_an_abort = "The same job, aborted when both of its tasks have committed:\n"
-    return "\n".join(
-        [f"### {heading}\n", table("commit", where), of_an_abort, table("abort", where)]
-    )
+    tables = [said + table(name, where) for name, said in IN_THE_PAGE.items()]
+    return "\n".join([f"### {heading}\n", *tables])
 
 
 def page() -> str:
@@ -196,19 +228,20 @@ def _die(job: Job, place: Place, fault: Fault) -> str:
     return next(match[1] for match in ids if match)
 
 
-def _seen(place: Place) -> tuple[str, ...]:
+def _seen(job: Job, place: Place) -> tuple[str, ...]:
     snapshot = place.snapshot()
     shown = visible(snapshot)
-    assert shown.items() <= {*OLD.items(), *NEW.items()}, shown
+    assert job.kept.items() <= shown.items() <= {**job.before, **job.new}.items(), shown
     states = [job.state for job in fc.jobs(place.url)]
     answer = visible({name: snapshot[name] for name in fc.committed_files(place.url).names})
-    old, new = _counts(shown)
+    old, new = job.counts(shown)
     there = [f"{old} old"] * bool(old) + [f"{new} new"] * bool(new)
     there += ["`_SUCCESS`"] * ("_SUCCESS" in snapshot)
+    told = "old and new" if job.mode == "append" else "new"
     return (
         f"`{states[0]}`" if states else "-",
         ", ".join(there),
-        {True: "old", False: "new"}[answer == OLD] if answer in (OLD, NEW) else "torn",
+        "old" if answer == job.before else told if answer == job.after else "torn",
     )
 
 
@@ -220,32 +253,28 @@ def _path(call: Call) -> str:
     return re.sub(rf"{JOB_ID}|\d{{8}}T\d{{6}}|[0-9a-f]{{16,}}", "…", path)
 
 
-def _counts(shown: Collection[str]) -> tuple[int, int]:
-    """How many old files are there, and how many new ones."""
-    return len(OLD.keys() & shown), len(NEW.keys() & shown)
-
-
-def _resume(place: Place, job_id: str) -> str:
-    old, new = _counts(visible(place.snapshot()))
+def _resume(job: Job, place: Place, job_id: str) -> str:
+    old, new = job.counts(visible(place.snapshot()))
     try:
         fc.resume(place.url, job_id)
     except fc.CommitError as error:
         return _refusal(error)
-    assert visible(place.snapshot()) == NEW
-    done = [f"publishes {len(NEW) - new}"] * (new < len(NEW)) + [f"deletes {old}"] * bool(old)
+    assert visible(place.snapshot()) == job.after
+    done = [f"publishes {len(job.new) - new}"] * (new < len(job.new))
+    done += [f"deletes {old}"] * (bool(old) and job.mode != "append")
     return ", ".join([*done, "ends it"])
 
 
-def _abort(place: Place, job_id: str) -> str:
+def _abort(job: Job, place: Place, job_id: str) -> str:
     try:
         fc.abort(place.url, job_id)
     except fc.CommitError as error:
         return _refusal(error)
-    assert visible(place.snapshot()) == OLD
+    assert visible(place.snapshot()) == job.before
     return "removes it"
 
 
-def _clean(place: Place, job_id: str) -> str:
+def _clean(_: Job, place: Place, job_id: str) -> str:
     before = visible(place.snapshot())
     report = fc.clean(place.url, older_than=timedelta(0), dry_run=False)
     assert visible(place.snapshot()) == before

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from tests import crash_table
-from tests.crash_table import COMMITTERS, JOBS, PAGE, READS
+from tests.crash_table import COMMITTERS, IN_THE_PAGE, JOBS, PAGE, READS
 
 pytestmark = pytest.mark.checkout
 
@@ -29,24 +29,50 @@ def test_nothing_else_is_on_the_page() -> None:
     assert headings == [heading for _, heading in COMMITTERS.values()]
 
 
-def test_p8_p9_each_row_keeps_the_promises() -> None:
+def tables() -> dict[str, list[list[str]]]:
+    """The rows of all tables of one job."""
+    found = re.split(r"\n\n(?=\| died after)", PAGE.read_text("utf-8"))[1:]
+    assert len(found) == len(COMMITTERS) * len(IN_THE_PAGE)
+    order = [*IN_THE_PAGE] * len(COMMITTERS)
+    return {
+        name: [
+            row
+            for one, table in zip(order, found, strict=True)
+            if one == name
+            for row in rows(table)[1:]
+        ]
+        for name in IN_THE_PAGE
+    }
+
+
+@pytest.mark.parametrize("name", IN_THE_PAGE)
+def test_p8_p9_each_row_keeps_the_promises(name: str) -> None:
     """Whatever the page says, it says nothing that must not be."""
-    for _, jobs, listed, committed, resume, abort, clean in rows(PAGE.read_text("utf-8")):
+    adds = name == "append"
+    new = "old and new" if adds else "new"
+    over = {"old": "2 old, `_SUCCESS`", "new": "2 new, `_SUCCESS`"}
+    over["old and new"] = "2 old, 2 new, `_SUCCESS`"
+    found = tables()[name]
+    assert len(found) > len(COMMITTERS) * 3
+    for _, jobs, listed, committed, resume, abort, clean in found:
         if jobs in {"`open`", "`committing`"}:
             assert (listed, committed) == ("2 old, `_SUCCESS`", "old")
             assert (resume, abort, clean) == ("refused: `not_decided`", "removes it", "aborts it")
         elif jobs in {"`decided`", "`published`"}:
             assert resume.endswith("ends it")
+            assert "deletes" not in resume or not adds
             assert abort == "`JobNotActiveError`, committed"
             assert clean == "shows it"
-            assert committed == ("old" if jobs == "`decided`" else "new")
+            assert committed == ("old" if jobs == "`decided`" else new)
             assert "2 new" in listed or "2 old" in listed
+            assert "2 old" in listed or not adds
             assert "`_SUCCESS`" not in listed or not {"1 old", "1 new"} & {*listed.split(", ")}
         elif jobs == "-":
-            assert listed == f"2 {committed}, `_SUCCESS`"
+            assert committed == ("old" if name == "abort" else new)
+            assert listed == over[committed]
             assert clean in {"removes what is left", "finds nothing"}
         else:
-            assert jobs in {"`aborted`", "`jobs`"}
+            assert (name, jobs) == ("abort", "`aborted`")
 
 
 @pytest.mark.slow
