@@ -8,11 +8,13 @@ from typing import Literal, TypeAlias
 from fsspec_commit.effects.confirmed.reads import refusals_as_damage
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.parallel import Progress
+from fsspec_commit.effects.stored_records import damaged
 from fsspec_commit.errors import (
     CommitStateUnknownError,
     JobNotActiveError,
     NewerVersionError,
     PartialCommitError,
+    RecordError,
     RequestError,
     failing_as,
     unforeseen_as,
@@ -166,6 +168,10 @@ async def resume_job(
             f"{job.settle_command('abort')}"
         )
         raise JobNotActiveError(message, job_id=job_id, stage="resume")
+    try:
+        decision.record.check_key(job.record)
+    except RecordError as error:
+        raise damaged(job.layout, job.layout.spec, str(error)) from error
     try:
         new = await _decided_files(job, decision.record)
     except PartialCommitError as error:

@@ -268,6 +268,15 @@ class Decision(JsonRecord, frozen=True, kw_only=True):
         if len({message.task_id for message in self.chosen}) != len(self.chosen):
             raise RecordError("it chooses two attempts of one task")
 
+    def check_key(self, record: JobRecord) -> None:
+        """Refuse a job with another idempotency key: whoever finishes it notes that one.
+
+        Raises:
+            RecordError: The job decided with another key, or without one.
+        """
+        if self.claim is not None and self.claim.key_digest != record.key_digest:
+            raise RecordError("its idempotency key is not the one that its decision was made with")
+
 
 class Published(JsonRecord, frozen=True, kw_only=True):
     """``published``: every new file is in place, so old ones may be removed."""

@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from fsspec_commit.errors import RecordError
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
@@ -20,9 +20,9 @@ from tests.protocol.hostile.worlds import World
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from fsspec_commit.records import JsonRecord
 
-_KINDS: dict[str, type[JsonRecord]] = {
+_Kind: TypeAlias = "type[JobRecord | Claim | Decision | Published | ChosenRecord | UploadRecord]"
+_KINDS: dict[str, _Kind] = {
     r"job\.json": JobRecord,
     "claim-[0-9a-f]{32}": Claim,
     "decision": Decision,
@@ -100,7 +100,7 @@ def _layout(world: World) -> JobLayout:
     return DestinationLayout(StorePath(world.root)).job(world.job_id)
 
 
-def _kind_of(name: str) -> type[JsonRecord] | None:
+def _kind_of(name: str) -> _Kind | None:
     return next((kind for pattern, kind in _KINDS.items() if re.fullmatch(pattern, name)), None)
 
 

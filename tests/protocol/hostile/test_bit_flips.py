@@ -3,7 +3,8 @@
 Records of a job are canonical JSON without a checksum. Of a manifest and of the lists beside a
 decision a digest stands elsewhere, and whoever reads them compares it. In all other records a flip
 that makes another valid value is believed: which fields those can be, and what becomes of it, is
-`BELIEVED`. The stores themselves keep checksums of what they hold, and find such a flip before.
+`BELIEVED`. No wrong file is shown, and none is lost; what is not found out is what `OTHERS` says:
+there the store's own checksums are all that there is, and the page on guarantees says so.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ SHOWN = "it is shown to people, and used for nothing"
 OWN = "the driver has its own record in memory; who settles the job reads the decision"
 DIGEST = "the digest of the whole record, in the decision or in the task's message, is another"
 COMPARED = "it is compared with the manifest that it names, whose digest stands beside it"
-OTHERS = "only other jobs are misled, as long as this one is not over: it may be waited for, or not"
+OTHERS = "others are misled until this job is over: one that overlaps may not wait for it (P11)"
 BELIEVED = {
     "job.json": {
         "nonce": NOTHING,
@@ -39,7 +40,7 @@ BELIEVED = {
         "host": SHOWN,
         "tasks": OWN,
         "partitions": OWN,
-        "key_digest": "who resumes the job notes another key as committed: this one may run again",
+        "key_digest": "whoever resumes the job compares it with that of the decision's claim",
     },
     "claim": {"partitions": OTHERS, "key_digest": OTHERS},
     "decision": {
@@ -135,6 +136,23 @@ def settled(world: World, call: str) -> tuple[Case, BaseException | None, dict[s
     return case, error, {name: one.data for name, one in world.visible().items()}
 
 
+def keys_of(world: World) -> set[str]:
+    """Which idempotency keys count as committed."""
+    return {path for path in world.bucket.objects if path.startswith(f"{world.root}/_commit/done/")}
+
+
+@pytest.mark.guarantees("P8", "P10")
+def test_p8_p10_who_resumes_a_job_notes_the_key_that_it_decided_with(spoiled: list[World]) -> None:
+    """A bit of the key in `job.json` had another one noted, and the job could run again."""
+    decided = [world for world in moments(spoiled) if f"{world.area}/decision" in world.records()]
+    keyed = [world for world in decided if ", overwrite," in world.name]
+    assert keyed
+    for world in keyed:
+        [spec] = [one for one in written_records([world]) if one.name == "job.json"]
+        for data in believed(spec)["key_digest"][:3]:
+            check_settled(spec, "key_digest", data, "resume")
+
+
 @some_by_day(40)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.guarantees("P9", "P10")
@@ -158,6 +176,7 @@ def check_settled(record: Written, field: str, data: bytes, call: str) -> None:
     world, what = record.world, (record.world.name, record.name, field, data, call)
     world.restore()
     _, error_without, without = settled(world, call)
+    keys = keys_of(world)
     world.restore()
     world.write(f"{world.area}/{record.name}", data)
     others, uploads = world.of_others(), world.uploads_of_others()
@@ -173,3 +192,4 @@ def check_settled(record: Written, field: str, data: bytes, call: str) -> None:
         assert without.items() <= seen.items(), what
     elif error is None and error_without is None:
         assert seen == without, what
+        assert keys_of(world) == keys, what

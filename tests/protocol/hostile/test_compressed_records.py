@@ -6,6 +6,7 @@ import bz2
 import gzip
 import lzma
 import zlib
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -45,5 +46,5 @@ def test_p10_what_is_compressed_is_no_record(form: str, spoiled: list[World]) ->
         world.restore()
         world.write(f"{world.area}/{name}", bomb)
         case = Case(0, [world])
-        assert peak_bytes(lambda case=case: CALLS["resume"](case)) < most_bytes(bomb)
+        assert peak_bytes(partial(CALLS["resume"], case)) < most_bytes(bomb)
         assert isinstance(case.call("resume"), fc.RecordError)
