@@ -188,6 +188,17 @@ def test_a_page_is_no_answer(hdfs: ScriptedHdfs, verb: str, answer: Answer) -> N
     assert "answered something that is not of WebHDFS" in str(caught)
 
 
+@pytest.mark.parametrize("status", [500, 502, 503, 504])
+@pytest.mark.parametrize("verb", ["rename", "rename directory", "delete"])
+def test_a_failure_without_a_word_leaves_in_doubt(
+    hdfs: ScriptedHdfs, verb: str, status: int
+) -> None:
+    """A gateway says so as well when the request got through, and the answer to it did not."""
+    said = b"upstream connect error or disconnect/reset before headers"
+    hdfs.answering = after_a_look(Answer(status, said))
+    assert hdfs.failure_of(VERBS[verb](hdfs.store)).reply is UNKNOWN
+
+
 @pytest.mark.parametrize("verb", ["stat", "children"])
 def test_an_answer_without_what_was_asked_for_is_none(hdfs: ScriptedHdfs, verb: str) -> None:
     hdfs.script(Answer(200, b'{"boolean": true}'))

@@ -13,6 +13,7 @@ import pytest
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Entry, Expect
+from fsspec_commit_stores.local import tokens as local_tokens
 from tests.unit.stores.local.disk import mounted_with_whole_seconds, write
 from tests.unit.stores.local.verbs import collected, opened, put, rename, run
 
@@ -41,6 +42,15 @@ def test_a_disk_of_whole_seconds_is_known_as_one(coarse: Path, root: Path) -> No
     assert opened(coarse).capabilities.unique_tokens is False
     assert opened(coarse / "not/there/yet").capabilities.unique_tokens is False
     assert opened(root).capabilities.unique_tokens is True
+
+
+def test_so_is_one_where_no_time_has_a_fraction(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without such a disk: every time counts as one of whole seconds."""
+    assert opened(root).capabilities.unique_tokens is True
+    monkeypatch.setattr(local_tokens, "_SECOND_NS", 1)
+    assert opened(root).capabilities.unique_tokens is False
 
 
 def test_files_that_come_after_each_other_have_tokens_of_their_own(coarse: Path) -> None:

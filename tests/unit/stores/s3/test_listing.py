@@ -293,18 +293,33 @@ class EmptyPagesFirst:
         return xml("ListBucketResult", "<IsTruncated>true</IsTruncated>", more)
 
 
-def test_pages_with_nothing_on_them_do_not_end_a_listing(s3: ScriptedS3) -> None:
-    """Nor does a deletion ask for the first of them for ever, nor is a directory missing."""
-    bucket = S3Bucket(*(f"out/t/{number}" for number in range(5)), "out/u")
-    s3.answering = EmptyPagesFirst(bucket, empty=3)
-    path = StorePath("bucket/out/t")
-    assert len(tree(s3)) == 6
-    looked = s3.answering
-    s3.answering = lambda one: Answer(404, headers=MARK) if one.method == "HEAD" else looked(one)
-    assert s3.run(s3.store.stat(path)) == Directory(path)
-    s3.run(s3.store.delete_tree(path))
-    assert bucket.keys == ["out/u"]
-    assert s3.run(s3.store.stat(path)) is None
+class TestPagesWithNothingOnThem:
+    """Three of them, before any with names."""
+
+    PATH = StorePath("bucket/out/t")
+
+    @pytest.fixture
+    def bucket(self, s3: ScriptedS3) -> S3Bucket:
+        bucket = S3Bucket(*(f"out/t/{number}" for number in range(5)), "out/u")
+        listed = EmptyPagesFirst(bucket, empty=3)
+        s3.answering = lambda one: (
+            Answer(404, headers=MARK) if one.method == "HEAD" else listed(one)
+        )
+        return bucket
+
+    @pytest.mark.usefixtures("bucket")
+    def test_they_do_not_end_a_listing(self, s3: ScriptedS3) -> None:
+        assert len(tree(s3)) == 6
+
+    @pytest.mark.usefixtures("bucket")
+    def test_a_directory_is_looked_for_behind_them(self, s3: ScriptedS3) -> None:
+        assert s3.run(s3.store.stat(self.PATH)) == Directory(self.PATH)
+
+    def test_a_tree_is_deleted_behind_them(self, s3: ScriptedS3, bucket: S3Bucket) -> None:
+        """The first of them is not asked for again and again."""
+        s3.run(s3.store.delete_tree(self.PATH))
+        assert bucket.keys == ["out/u"]
+        assert s3.run(s3.store.stat(self.PATH)) is None
 
 
 def test_a_deletion_ends_where_the_store_does_not_say_what_follows(s3: ScriptedS3) -> None:
