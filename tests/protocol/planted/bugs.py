@@ -27,6 +27,7 @@ from tests.protocol.planted import (
     of_reading,
     of_scenes,
     of_slices,
+    of_stores,
     of_the_end,
     runs,
     steps,
@@ -394,4 +395,5 @@ BUGS = {
         name: Bug(steps.plant(tree), plan=OF_STEPS.get(name))
         for name, tree in {**LEFT_OUT, **steps.swapped()}.items()
     },
+    **of_stores.BUGS,
 }

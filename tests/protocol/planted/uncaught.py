@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.protocol.planted import of_stores
+
 NO_DIFFERENCE = {
     "_finish with job.store.list_usable before mark_lost": "an older listing shows fewer epochs",
     "_finish with forget_epochs before forget_late_deletes": "neither means anything any more",
@@ -127,5 +129,6 @@ HELD_BY = {
     "_withdraw without withdraw_claim": (
         f"{_STEPS}test_p11_a_job_that_was_refused_is_in_nobodys_way"
     ),
+    **of_stores.HELD_BY,
 }
 """Bugs that no simulated run can tell, or none of those tried, and the test that can."""
