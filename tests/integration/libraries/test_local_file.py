@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sqlite3
+import stat
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,6 +69,40 @@ def test_a_database_is_written(url: str, tmp_path: Path) -> None:
     connection = sqlite3.connect(copy)
     assert connection.execute("SELECT * FROM days").fetchall() == [("2026-11-20",)]
     connection.close()
+
+
+def test_its_place_is_new_and_of_nobody_else(
+    url: str, temporary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others may write to ``TMPDIR``: what they have put at the next names is not used."""
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    names = iter(["directory", "link", "dangling", "file", "free"])
+    monkeypatch.setattr(tempfile, "_get_candidate_names", lambda: names)
+    prefix = "fsspec-commit-"
+    (temporary / f"{prefix}directory").mkdir()
+    (temporary / f"{prefix}link").symlink_to(theirs)
+    (temporary / f"{prefix}dangling").symlink_to(theirs / "nothing")
+    (temporary / f"{prefix}file").write_text("theirs")
+
+    def work(task: fc.Task) -> None:
+        with task.local_file("a.txt") as path:
+            place = Path(path).parent
+            assert place == temporary / f"{prefix}free"
+            assert stat.S_IMODE(place.lstat().st_mode) == 0o700
+            assert place.lstat().st_uid == os.geteuid()
+            assert list(place.iterdir()) == []
+            Path(path).write_text("ours")
+
+    assert [*in_task(url, work).values()] == [b"ours"]
+    assert list(theirs.iterdir()) == []
+    left = sorted(temporary.iterdir())
+    assert [one.name.removeprefix(prefix) for one in left] == [
+        *("dangling", "directory", "file", "link")
+    ]
+    assert list((temporary / f"{prefix}directory").iterdir()) == []
+    for one in left:
+        one.rmdir() if one.is_dir() and not one.is_symlink() else one.unlink()
 
 
 def fails(task: fc.Task, write: Callable[[str], object]) -> None:

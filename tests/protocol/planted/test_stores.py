@@ -21,12 +21,15 @@ if TYPE_CHECKING:
 WITHIN_S = 240
 
 
-def outcomes(held: Mapping[str, str], to: Path) -> dict[str, int]:
+def outcomes(held: Mapping[str, str], place: Path) -> dict[str, int]:
     """How many of the tests passed, failed and so on, each with the bug that *held* names."""
-    to.write_text(json.dumps(held))
-    options = ["-q", "-p", "no:cacheprovider", "-p", "tests.protocol.planted.each"]
-    tests = sorted(HELD_BY.values())
-    command = [sys.executable, "-m", "pytest", *options, "--plant", str(to), *tests]
+    bugs = place / "bugs.json"
+    bugs.write_text(json.dumps(held))
+    options = [
+        *("-q", "-p", "no:cacheprovider", f"--basetemp={place / 'temporary'}"),
+        *("-p", "tests.protocol.planted.each", f"--plant={bugs}"),
+    ]
+    command = [sys.executable, "-m", "pytest", *options, *sorted(HELD_BY.values())]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=WITHIN_S)
     last = done.stdout.rstrip().rpartition("\n")[2]
     found = {what: int(number) for number, what in re.findall(r"(\d+) ([a-z]+)", last)}
@@ -38,11 +41,11 @@ def test_each_is_caught_by_the_test_that_is_named(tmp_path: Path) -> None:
     """Each on its own, one after the other: none is there when its test is over."""
     held = {test: name for name, test in HELD_BY.items()}
     assert len(held) == len(HELD_BY), "two bugs cannot be planted for one test"
-    assert outcomes(held, tmp_path / "bugs.json")["xfailed"] == len(held)
+    assert outcomes(held, tmp_path)["xfailed"] == len(held)
 
 
 def test_without_them_the_same_tests_pass(tmp_path: Path) -> None:
-    assert outcomes({}, tmp_path / "none.json")["passed"] == len(HELD_BY)
+    assert outcomes({}, tmp_path)["passed"] == len(HELD_BY)
 
 
 @pytest.mark.parametrize("found", FINDINGS)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import random
 import stat
 from pathlib import Path
 
 import pytest
 
 from fsspec_commit.errors import Reply, StoreError
+from fsspec_commit.ids import NEVER, IdSource
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Entry, Expect, OpenOptions, Token
 from fsspec_commit_stores.local import LocalStore, contents
@@ -46,6 +48,26 @@ def test_a_record_is_flushed_before_it_is_seen(
     seen.clear()
     put(store, path, b"2", expecting=Expect.ANYTHING)
     assert seen == [("file", True), ("directory", True)]
+
+
+def test_nothing_is_written_to_what_has_the_hidden_name(
+    store: LocalStore, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A nonce is in it, so nobody knows it before; and if he did, it is created exclusively."""
+    (tmp_path / "theirs").write_bytes(b"theirs")
+    root.mkdir()
+    monkeypatch.setattr(contents, "_UNNAMED", 0)
+    for taking in (os.symlink, os.link):
+        known = IdSource(random.Random(1), lambda: NEVER)
+        hidden = root / f".{known.nonce()}.tmp"
+        taking(tmp_path / "theirs", hidden)
+        monkeypatch.setattr(contents, "SYSTEM_IDS", IdSource(random.Random(1), lambda: NEVER))
+        with pytest.raises(StoreError) as caught:
+            put(store, StorePath(f"{root}/a"))
+        assert caught.value.errno == errno.EEXIST
+        assert (tmp_path / "theirs").read_bytes() == b"theirs"
+        assert names(root) == [hidden.name]
+        hidden.unlink()
 
 
 @pytest.mark.usefixtures("way")
