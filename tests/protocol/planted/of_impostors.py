@@ -18,6 +18,7 @@ from fsspec_commit_stores.azure.requests import Container
 from fsspec_commit_stores.gcs import answers as gcs
 from fsspec_commit_stores.gcs import renaming
 from fsspec_commit_stores.gcs.provenance import Told as ToldByGcs
+from fsspec_commit_stores.gcs.provenance import told_by_store as really_told
 from fsspec_commit_stores.gcs.requests import Bucket
 from fsspec_commit_stores.hdfs import web, web_answers
 from fsspec_commit_stores.hdfs.failures import MISSING, Told, answered_by_name_node
@@ -37,8 +38,7 @@ def believes_on_s3(status: int) -> Plant:
     """An error without a document is S3's, whoever says it: by its status something follows."""
 
     def plant(patch: pytest.MonkeyPatch) -> None:
-        real = s3.Answer.is_foreign.fget
-        assert real is not None
+        real = vars(s3.Answer)["is_foreign"].fget
         believed = property(lambda answer: answer.status != status and real(answer))
         patch.setattr(s3.Answer, "is_foreign", believed)
 
@@ -56,11 +56,9 @@ def believes_any_deletion_on_s3(patch: pytest.MonkeyPatch) -> None:
 
 
 def believes_a_bare_404_on_gcs(patch: pytest.MonkeyPatch) -> None:
-    real = gcs.told_by_store
-
     def told_by_store(status: int, headers: Any, body: bytes) -> ToldByGcs | None:
         is_bare = status == HTTPStatus.NOT_FOUND
-        return real(status, headers, body) or (ToldByGcs("", "") if is_bare else None)
+        return really_told(status, headers, body) or (ToldByGcs("", "") if is_bare else None)
 
     patch.setattr(gcs, "told_by_store", told_by_store)
 
@@ -78,8 +76,7 @@ def believes_any_rename_on_gcs(patch: pytest.MonkeyPatch) -> None:
 
 def believes_a_bare_404_on_azure(patch: pytest.MonkeyPatch) -> None:
     """A 404 says that there is no such file, with a code of Azure's or without."""
-    foreign = azure.Answer.is_foreign.fget
-    assert foreign is not None
+    foreign = vars(azure.Answer)["is_foreign"].fget
 
     def is_404(answer: azure.Answer) -> bool:
         return answer.status == HTTPStatus.NOT_FOUND
@@ -93,14 +90,13 @@ def believes_any_success_on_azure(operation: str) -> Plant:
     """A 200 is a success of *operation*, whoever says it and whatever it lacks."""
 
     def plant(patch: pytest.MonkeyPatch) -> None:
-        foreign = azure.Answer.is_foreign.fget
-        assert foreign is not None
+        foreign = vars(azure.Answer)["is_foreign"].fget
         lax = replace(OPERATIONS[operation], statuses=frozenset(range(200, 300)), told=frozenset())
         patch.setitem(OPERATIONS, operation, lax)
         really = Container.send
 
         def is_foreign(answer: azure.Answer) -> bool:
-            return answer.status >= HTTPStatus.MULTIPLE_CHOICES and foreign(answer)
+            return answer.status >= HTTPStatus.MULTIPLE_CHOICES and bool(foreign(answer))
 
         async def send(container: Container, *what: Any, **how: Any) -> azure.Answer:
             answer = await really(container, *what, **how)
@@ -143,21 +139,18 @@ believes_a_bare_404_on_webhdfs = _where(HTTPStatus.NOT_FOUND, _missing)
 
 def takes_a_redirection_for_a_rename(patch: pytest.MonkeyPatch) -> None:
     """Its true answer has no body either."""
-    real = web.check_empty
 
     def check_empty(asked: Any, answer: Any) -> None:
         if not 300 <= answer.status_code < 400:
-            real(asked, answer)
+            web_answers.check_empty(asked, answer)
 
     patch.setattr(web, "check_empty", check_empty)
 
 
 def takes_a_login_page_for_a_rename(patch: pytest.MonkeyPatch) -> None:
-    real = web.check_empty
-
     def check_empty(asked: Any, answer: Any) -> None:
         if answer.status_code != HTTPStatus.OK:
-            real(asked, answer)
+            web_answers.check_empty(asked, answer)
 
     patch.setattr(web, "check_empty", check_empty)
 
