@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from fsspec_commit.testing.simulation.drawing import draw
 from fsspec_commit.testing.simulation.plan import JobPlan, Plan, actors_of
@@ -80,10 +80,11 @@ def _smaller(plan: Plan) -> Iterator[Plan]:
         yield _without_reader(plan, number)
     for name in ("cleaners", "foreign", "leftovers", "faults"):
         for fewer in _without_one(getattr(plan, name)):
-            yield replace(plan, **{name: fewer})
+            smaller: dict[str, Any] = {name: fewer}
+            yield replace(plan, **smaller)
     for number, job in enumerate(plan.jobs):
-        for smaller in _smaller_jobs(job):
-            yield _of(plan, (*plan.jobs[:number], smaller, *plan.jobs[number + 1 :]))
+        for simpler in _smaller_jobs(job):
+            yield _of(plan, (*plan.jobs[:number], simpler, *plan.jobs[number + 1 :]))
     for old in _without_one(plan.old):
         yield replace(plan, old=old)
 
