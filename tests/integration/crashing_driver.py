@@ -211,19 +211,22 @@ OPERATIONS: dict[str, Callable[[Request], object]] = {
 }
 
 
+_MODULES = {
+    "storm": "storm",
+    "ask": "asking",
+    "dying_storm": "dying",
+    "doomed_job": "dying",
+    "settle": "dying",
+}
+"""Where the others are, which import this module."""
+
+
 def _operation(name: str) -> Callable[[Request], object]:
+    if name in OPERATIONS:
+        return OPERATIONS[name]
     found: Callable[[Request], object]
-    if name == "storm":
-        from tests.integration.storm import storm
-
-        found = storm
-        return found
-    if name == "ask":
-        from tests.integration.asking import ask
-
-        found = ask
-        return found
-    return OPERATIONS[name]
+    found = getattr(import_module(f"tests.integration.{_MODULES[name]}"), name)
+    return found
 
 
 def answer(request: Request, meet: Callable[[Request], Fate] = Fate) -> Answer:

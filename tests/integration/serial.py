@@ -37,7 +37,10 @@ class World:
 
 
 def after(line: Line, world: World) -> World | None:
-    """The world after this job; ``None`` where it could not have committed as it did."""
+    """The world after this job; ``None`` where it could not have committed as it did.
+
+    Of one that nobody was told of, since its driver died when all was done, no count is known.
+    """
     files = dict(world.files)
     key = line.get("idempotency_key")
     mode = line["mode"]
@@ -47,7 +50,9 @@ def after(line: Line, world: World) -> World | None:
     gone = set(going(line, files))
     if mode not in {"overwrite", "overwrite_partitions"} and new & files.keys():
         return None
-    if len(gone) != line["replaced_count"] or set(line["in_place"]) != gone & new:
+    if "replaced_count" in line and (
+        len(gone) != line["replaced_count"] or set(line["in_place"]) != gone & new
+    ):
         return None
     files = {name: label for name, label in files.items() if name not in gone}
     files.update(dict.fromkeys(new, line["label"]))

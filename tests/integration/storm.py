@@ -7,9 +7,12 @@ import json
 import random
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import fsspec_commit as fc
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MODES = (
     *["append"] * 5,
@@ -54,7 +57,13 @@ def how_of(request: dict[str, Any]) -> dict[str, Any]:
     return {"storage_options": request["storage_options"]} if "storage_options" in request else {}
 
 
-def one_job(request: dict[str, Any], chance: random.Random, label: str) -> dict[str, Any]:
+def one_job(
+    request: dict[str, Any],
+    chance: random.Random,
+    label: str,
+    begun: Callable[[dict[str, Any]], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Write one job; *begun* hears what it is about to write when it has its id."""
     mode = chance.choice(MODES)
     options: dict[str, Any] = {"mode": mode, "wait_s": 3.0}
     how = how_of(request)
@@ -75,6 +84,7 @@ def one_job(request: dict[str, Any], chance: random.Random, label: str) -> dict[
     line["begun_ns"] = time.monotonic_ns()
     try:
         with fc.Job(request["destination"], **options, **how) as job, job.task() as task:
+            begun({**line, "job_id": job.job_id})
             for name, text in files.items():
                 with task.open(name, "w", newline="") as file:
                     file.write(text)

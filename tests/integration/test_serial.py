@@ -57,3 +57,7 @@ def test_the_checker_sees_a_lost_update() -> None:
     # After each other in time, so only in that order.
     late = {**second, "begun_ns": 10, "ended_ns": 20}
     assert not search([first, {**late, "replaced_count": 0}], (("a/x", "1"), ("a/y", "2")))
+    # Of one that nobody was told of what it has replaced is known from what was there.
+    untold = {name: late[name] for name in late.keys() - {"replaced_count", "in_place"}}
+    assert search([first, untold], (("a/y", "2"),))
+    assert not search([first, untold], (("a/x", "1"), ("a/y", "2")))
