@@ -187,9 +187,20 @@ THREATS = {
     ),
     "S12": Threat(
         "names that can be guessed, directories that stand there before",
-        "ids are random, and whatever is created is created exclusively",
+        "ids are random, whatever is created is created exclusively, and nothing is written "
+        "through what stood there",
         {
             "tests/unit/test_ids.py": ("test_the_systems_ids_are_unique_and_timed",),
+            "tests/integration/test_taken_before.py": (
+                "test_names_are_random_to_the_last_bit",
+                "test_p10_nobody_goes_through_a_link",
+                "test_p10_nothing_is_written_into_a_file_of_another_name",
+                "test_the_record_of_a_job_is_nobody_elses",
+                "test_nothing_is_published_that_somebody_put_there_before",
+            ),
+            "tests/integration/libraries/test_local_file.py": (
+                "test_its_place_is_new_and_of_nobody_else",
+            ),
             "tests/unit/test_design_rules.py": (
                 "TestRule7Simulated::test_randomness_is_made_in_one_module",
             ),
@@ -246,9 +257,11 @@ THREATS = {
         },
     ),
     "S17": Threat(
-        "what stands on a store is run",
-        "records are data: nothing is evaluated or unpickled",
+        "what stands on a store is run, or something is fetched when the library is imported",
+        "records are data: nothing is evaluated or unpickled; no import opens a socket",
         {
+            "tests/unit/test_network_at_import.py": ("test_no_module_opens_a_socket",),
+            "tests/unit/test_data_only.py": ("test_nothing_runs_what_a_store_holds",),
             "tests/unit/test_design_rules.py": (
                 "TestRecords::test_what_is_written_down_is_data",
                 "TestRecords::test_nothing_is_evaluated",
