@@ -6,12 +6,6 @@ here as code, and so are mistakes that were found in this library, made again.
 
 from __future__ import annotations
 
-from fsspec_commit.testing.simulation import (
-    FaultAt,
-    JobPlan,
-    Plan,
-    ReaderPlan,
-)
 from tests.protocol.planted import (
     of_answers,
     of_attempts,
@@ -20,14 +14,20 @@ from tests.protocol.planted import (
     of_decisions,
     of_effects,
     of_emptying,
+    of_files,
+    of_history,
     of_identity,
     of_looks,
     of_markers,
+    of_models,
     of_names,
+    of_neighbours,
     of_reading,
+    of_records,
     of_scenes,
     of_slices,
     of_stores,
+    of_surroundings,
     of_the_end,
     runs,
     steps,
@@ -43,26 +43,7 @@ OF_STEPS = {
 }
 """Runs that catch steps which are left out."""
 
-
-def read(family: str, schedule: int = 0, *faults: FaultAt) -> Plan:
-    """Two jobs, and two readers that ask again and again; or one that stands still once."""
-    files = (("a.txt", "day=1/a.txt", "day=2/a.txt"),)
-    often = tuple(ReaderPlan(at_s=0.01 * number, count=30) for number in range(2))
-    return Plan(
-        family=family,
-        schedule=schedule,
-        old=("a.txt", "old.txt", "day=1/old.txt", "day=2/b.txt", "zz.txt"),
-        jobs=(
-            JobPlan(name="a", mode="overwrite", files=files, at_s=1.0 if faults else 0.0),
-            JobPlan(name="b", mode="append", files=files, at_s=100.0 if faults else 0.5),
-        ),
-        readers=(ReaderPlan(at_s=0.2),) if faults else often,
-        faults=faults,
-    )
-
-
 LEFT_OUT = steps.left_out()
-IN_MID_LISTING = FaultAt("reader0", 2, "halt", 20, verb="list_tree")
 
 BUGS = {
     "publishes before its decision": Bug(of_commits.publishes_before_its_decision, ("P2", "P5")),
@@ -134,27 +115,7 @@ BUGS = {
     "believes a failed slice": Bug(of_slices.believes_a_failed_slice, ("P1", "P9"), sliced=True),
     "deletes before all slices": Bug(of_slices.deletes_before_all_slices, ("P9",), sliced=True),
     "deletes blindly": Bug(of_slices.deletes_blindly, ("P9",), plan=of_slices.LATE_DELETION),
-    "looks once": Bug(of_reading.looks_once, ("P1", "P2"), plan=read("disk", 1)),
-    "reads no epoch": Bug(
-        of_reading.reads_no_epoch, ("P1", "P2"), plan=read("gcs", 0, IN_MID_LISTING)
-    ),
-    "leaves no epoch": Bug(
-        of_reading.leaves_no_epoch, ("P1", "P2"), plan=read("s3-versioned", 0, IN_MID_LISTING)
-    ),
-    "leaves its epoch last": Bug(
-        of_reading.leaves_its_epoch_last,
-        ("P1", "P2"),
-        plan=read("disk", 0, IN_MID_LISTING, FaultAt("a.driver", 7, "halt", 60, verb="create")),
-    ),
-    "takes a job that just ended for quiet": Bug(
-        of_reading.takes_a_job_that_just_ended_for_quiet, ("P1", "P2"), plan=read("disk", 5)
-    ),
-    "shows new files too early": Bug(
-        of_reading.shows_the_new_files_of_decided_jobs, ("P1", "P2"), plan=read("gcs", 2)
-    ),
-    "shows old files too long": Bug(
-        of_reading.shows_the_old_files_of_published_jobs, ("P1", "P2"), plan=read("disk", 4)
-    ),
+    **of_reading.BUGS,
     "commits in two threads": Bug(
         of_decisions.commits_in_two_threads, ("P7",), plan=runs.TWO_THREADS_AND_AN_OUTAGE
     ),
@@ -250,6 +211,12 @@ BUGS = {
     **of_looks.BUGS,
     **of_markers.BUGS,
     **of_emptying.BUGS,
+    **of_models.BUGS,
+    **of_neighbours.BUGS,
+    **of_history.BUGS,
+    **of_files.BUGS,
+    **of_records.BUGS,
+    **of_surroundings.BUGS,
     "creates its decision empty": Bug(of_claims.creates_its_decision_empty, ("P8",)),
     "takes another decision for its own": Bug(
         of_claims.takes_another_decision_for_its_own, ("P1", "P2", "P5", "P7")

@@ -8,6 +8,8 @@ from fsspec_commit.protocol import commit, snapshot
 from fsspec_commit.protocol.marks import begin_epoch as real_begin
 from fsspec_commit.protocol.retire import retire_job as real_retire
 from fsspec_commit.protocol.snapshot import Look, Phase
+from fsspec_commit.testing.simulation import FaultAt, JobPlan, Plan, ReaderPlan
+from tests.protocol.planted.bug import Bug
 
 if TYPE_CHECKING:
     import pytest
@@ -70,3 +72,45 @@ def leaves_its_epoch_last(patch: pytest.MonkeyPatch) -> None:
 
     patch.setattr(commit, "begin_epoch", begin_epoch)
     patch.setattr(commit, "retire_job", retire_job)
+
+
+def read(family: str, schedule: int = 0, *faults: FaultAt) -> Plan:
+    """Two jobs, and two readers that ask again and again; or one that stands still once."""
+    files = (("a.txt", "day=1/a.txt", "day=2/a.txt"),)
+    often = tuple(ReaderPlan(at_s=0.01 * number, count=30) for number in range(2))
+    return Plan(
+        family=family,
+        schedule=schedule,
+        old=("a.txt", "old.txt", "day=1/old.txt", "day=2/b.txt", "zz.txt"),
+        jobs=(
+            JobPlan(name="a", mode="overwrite", files=files, at_s=1.0 if faults else 0.0),
+            JobPlan(name="b", mode="append", files=files, at_s=100.0 if faults else 0.5),
+        ),
+        readers=(ReaderPlan(at_s=0.2),) if faults else often,
+        faults=faults,
+    )
+
+
+IN_MID_LISTING = FaultAt("reader0", 2, "halt", 20, verb="list_tree")
+
+BUGS = {
+    "looks once": Bug(looks_once, ("P1", "P2"), plan=read("disk", 1)),
+    "reads no epoch": Bug(reads_no_epoch, ("P1", "P2"), plan=read("gcs", 0, IN_MID_LISTING)),
+    "leaves no epoch": Bug(
+        leaves_no_epoch, ("P1", "P2"), plan=read("s3-versioned", 0, IN_MID_LISTING)
+    ),
+    "leaves its epoch last": Bug(
+        leaves_its_epoch_last,
+        ("P1", "P2"),
+        plan=read("disk", 0, IN_MID_LISTING, FaultAt("a.driver", 7, "halt", 60, verb="create")),
+    ),
+    "takes a job that just ended for quiet": Bug(
+        takes_a_job_that_just_ended_for_quiet, ("P1", "P2"), plan=read("disk", 5)
+    ),
+    "shows new files too early": Bug(
+        shows_the_new_files_of_decided_jobs, ("P1", "P2"), plan=read("gcs", 2)
+    ),
+    "shows old files too long": Bug(
+        shows_the_old_files_of_published_jobs, ("P1", "P2"), plan=read("disk", 4)
+    ),
+}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.protocol.planted import of_stores
+from tests.protocol.planted import of_files, of_records, of_stores, of_surroundings
 
 NO_DIFFERENCE = {
     "_finish with job.store.list_usable before mark_lost": "an older listing shows fewer epochs",
@@ -27,6 +27,9 @@ NO_DIFFERENCE = {
 _STEPS = "tests/protocol/test_commit_steps.py::"
 _LOOKS = "tests/protocol/test_early_look.py::"
 HELD_BY = {
+    **of_files.HELD_BY,
+    **of_records.HELD_BY,
+    **of_surroundings.HELD_BY,
     "_decide without withdraw_success": (
         "tests/protocol/test_flat_races.py::test_somebody_acts_between_any_two_calls"
     ),
@@ -56,12 +59,6 @@ HELD_BY = {
         "::test_whoever_finishes_it_after_that_is_told_of_the_loss"
     ),
     "counts a look beside listings by pages": f"{_LOOKS}TestListingsByPages::test_the_first",
-    "counts a look whatever areas are gone": (
-        f"{_LOOKS}test_one_whose_epoch_stands_before_its_marker"
-    ),
-    "counts a look whatever epochs have come": (
-        f"{_LOOKS}TestOneThatEnds::test_when_it_began_after_the_first_listing"
-    ),
     "takes the list that it wrote ahead": (
         "tests/protocol/test_list_ahead.py::test_what_changes_before_the_look_is_seen"
     ),
