@@ -144,8 +144,13 @@ HELD_BY = {
         "tests/integration/test_secrets_in_urls.py"
         "::test_a_secret_in_a_url_is_refused_and_not_repeated"
     ),
-    "follows redirections": "tests/unit/stores/test_redirections.py::test_no_verb_follows_one",
+    "follows redirections": (
+        "tests/unit/stores/test_redirections.py::test_no_verb_follows_one[s3-read]"
+    ),
     "calls itself for each directory": f"{_HERE}test_a_deep_tree_in_the_area_of_a_job_goes_with_it",
     "sends one request at a time": "tests/protocol/test_round_trips.py::test_a_job_takes_few",
-    "deletes one file a request": ("tests/integration/test_store_calls_in_buckets.py::test_a_job"),
+    "deletes one file a request": (
+        "tests/integration/test_store_calls_in_buckets.py"
+        "::test_a_job[versioned-after others-one file]"
+    ),
 }
