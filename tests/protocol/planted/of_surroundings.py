@@ -50,6 +50,18 @@ def leaves_a_call_running_behind_an_interrupt(patch: pytest.MonkeyPatch) -> None
     patch.setattr(bridge, "run", run)
 
 
+def takes_a_lock_to_find_the_loop(patch: pytest.MonkeyPatch) -> None:
+    """Which the thread may hold that the collector, or a signal, interrupts: it waits for ever."""
+    real = bridge.loop
+
+    def loop() -> Any:
+        real()
+        with bridge._lock:
+            return real()
+
+    patch.setattr(bridge, "loop", loop)
+
+
 def accepts_no_loss(patch: pytest.MonkeyPatch) -> None:
     """A job whose sources are gone for good cannot be settled by anybody."""
 
@@ -113,6 +125,7 @@ def deletes_one_file_a_request(patch: pytest.MonkeyPatch) -> None:
 BUGS = {
     "resumes without durability": Bug(resumes_without_durability),
     "leaves a call running behind an interrupt": Bug(leaves_a_call_running_behind_an_interrupt),
+    "takes a lock to find the loop": Bug(takes_a_lock_to_find_the_loop),
     "accepts no loss": Bug(accepts_no_loss),
     "repeats what steers a terminal": Bug(repeats_what_steers_a_terminal),
     "names the place that its record says": Bug(names_the_place_that_its_record_says),
@@ -129,6 +142,9 @@ HELD_BY = {
     ),
     "leaves a call running behind an interrupt": (
         f"{_HERE}test_a_call_that_is_interrupted_has_ended_when_its_caller_goes_on"
+    ),
+    "takes a lock to find the loop": (
+        "tests/unit/test_bridge.py::test_a_call_waits_for_no_lock_that_it_may_be_interrupting"
     ),
     "accepts no loss": (
         "tests/integration/test_accept_loss.py::test_what_is_left_is_published_and_nothing_deleted"

@@ -81,7 +81,7 @@ PROTOCOL = (
     ),
     Source(
         "one Ctrl-C left the loop locked, or a call running behind it",
-        ("leaves a call running behind an interrupt",),
+        ("leaves a call running behind an interrupt", "takes a lock to find the loop"),
     ),
 )
 """What broke a promise, or hung."""
