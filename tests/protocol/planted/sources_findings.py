@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.protocol.planted import of_stores
 from tests.protocol.planted.source import Source
 
 PROTOCOL = (
@@ -150,7 +151,11 @@ ODD_INPUT = (
 )
 """What came of hostile and odd input: records, names, disks, secrets, processes, terminals."""
 
+STORES = tuple(Source(what, planted) for what, planted in of_stores.FINDINGS.items())
+"""What came of answers of others than the store, and of stores that are unlike the others."""
+
 FINDINGS = {
     "bugs found by attacks on the protocol": PROTOCOL,
     "bugs found by odd input": ODD_INPUT,
+    "bugs found by odd answers of stores": STORES,
 }

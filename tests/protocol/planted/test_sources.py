@@ -52,6 +52,7 @@ def test_none_is_missing() -> None:
         "rules of reading": 5,
         "bugs found by attacks on the protocol": 20,
         "bugs found by odd input": 18,
+        "bugs found by odd answers of stores": 18,
         "mistakes of committers of Hadoop and Spark": 20,
         "mistakes of writers in Python": 12,
     }

@@ -50,5 +50,5 @@ def test_p7_only_who_may_not_look_may_be_vague(monkeypatch: pytest.MonkeyPatch) 
     vague = [one for one in plans if run(one).told["commit unknown"]]
     assert vague
     assert not any(run(one).violations for one in vague)
-    monkeypatch.setattr(settling, "Told", lambda *told: replace(Told(*told), was_refused=False))
+    monkeypatch.setattr(settling, "Told", lambda *told: replace(Told(*told), was_denied=False))
     assert any("P7" in text for one in vague for text in run(one).violations)
