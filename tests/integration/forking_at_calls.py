@@ -19,6 +19,7 @@ import re
 import sys
 import threading
 from collections import Counter
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -77,7 +78,7 @@ def tell_all(held: Held) -> None:
         refused(call, "fork")
     for one in held.files:
         # Of one that its parent is closing just now nothing more is said than that it is closed.
-        refused(lambda one=one: one.write(one_line(one, "child")), "fork|closed file")
+        refused(partial(one.write, one_line(one, "child")), "fork|closed file")
 
 
 def refused(call: Callable[[], object], why: str) -> None:

@@ -19,6 +19,7 @@ from fsspec_commit.testing.simulation.families import FAMILIES, Family
 from fsspec_commit.testing.simulation.plan import (
     AttemptPlan,
     CleanerPlan,
+    EarlierPlan,
     ForeignPlan,
     HelperPlan,
     JobPlan,
@@ -35,6 +36,7 @@ __all__ = [
     "FAMILIES",
     "AttemptPlan",
     "CleanerPlan",
+    "EarlierPlan",
     "Family",
     "FaultAt",
     "ForeignPlan",

@@ -15,7 +15,14 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.driver import Driver
 from fsspec_commit.protocol.elsewhere import Elsewhere
 from fsspec_commit.records.job import JobRecord, TaskCommit
-from fsspec_commit.testing.simulation.plan import AttemptPlan, CleanerPlan, HelperPlan, JobPlan
+from fsspec_commit.testing.simulation.earlier import earlier_id
+from fsspec_commit.testing.simulation.plan import (
+    AttemptPlan,
+    CleanerPlan,
+    EarlierPlan,
+    HelperPlan,
+    JobPlan,
+)
 from fsspec_commit.testing.simulation.process import Process
 from fsspec_commit.testing.simulation.settling import (
     CtrlCError,
@@ -202,6 +209,15 @@ async def resume(world: World, actor: str, shared: SharedJob, plan: HelperPlan) 
             return elsewhere(world, process, found, shared.plan)
 
         await call(world, process, record.job_id, "resume", resumed(to, record.job_id, spread))
+
+
+async def resume_earlier(world: World, number: int, plan: EarlierPlan) -> None:
+    """Resume a job that an earlier version has left."""
+    if plan.resumed_s is not None:
+        await asyncio.sleep(plan.resumed_s)
+        process = world.process(f"earlier{number}.resumer")
+        job_id = earlier_id(number)
+        await call(world, process, job_id, "resume", resumed(world.open(process), job_id))
 
 
 async def abort(world: World, actor: str, shared: SharedJob, plan: HelperPlan) -> None:

@@ -73,7 +73,8 @@ def draw(
             readers that stand still, callbacks that raise, Ctrl-C, crashes of those who settle a
             job, a destination beside or inside it, leftovers, others who delete old files.
         sliced: Whether other processes run slices of its jobs, and stand still, or die.
-        extended: Whether it has one of these besides: up to four attempts of a task.
+        extended: Whether it has one of these besides: up to four attempts of a task; jobs of
+            earlier versions that have died there; modes that are drawn alike.
     """
     random = Random(f"plan {seed}")
     kind = FAMILIES[family or random.choice(sorted(FAMILIES))]

@@ -3,12 +3,18 @@
 from collections.abc import Callable
 from dataclasses import replace
 from random import Random
+from typing import TYPE_CHECKING, Literal
 
+from fsspec_commit.testing.simulation.earlier import VERSIONS, can_be_left
 from fsspec_commit.testing.simulation.families import Family
-from fsspec_commit.testing.simulation.plan import AttemptPlan, JobPlan, Plan
+from fsspec_commit.testing.simulation.plan import AttemptPlan, EarlierPlan, JobPlan, Plan
+
+if TYPE_CHECKING:
+    from fsspec_commit.records.job import Mode
 
 ATTEMPTS_MAX = 4
 """Of one task; Hadoop and Spark give up a job when so many have failed."""
+_CALLS_MAX = 30
 _BEGIN_S = (0.0, 0.0, 0.05, 0.5, 3.0, 30.0)
 _PAUSE_S = (0.0, 0.0, 0.0, 1.0, 20.0, 70.0)
 
@@ -37,4 +43,46 @@ def _more(job: JobPlan, task: int, random: Random) -> list[AttemptPlan]:
     ]
 
 
-_EXTENSIONS: tuple[Callable[[Plan, Family, Random], Plan], ...] = (_with_more_attempts,)
+def _with_earlier_jobs(plan: Plan, family: Family, random: Random) -> Plan:
+    """Jobs of earlier versions have died there; two only if the second need not wait."""
+    if not can_be_left(family):
+        return _with_more_attempts(plan, family, random)
+    mode: Literal["append", "overwrite"] = random.choice(("append", "overwrite"))
+    earlier = tuple(
+        EarlierPlan(
+            version=random.choice(VERSIONS),
+            mode=mode,
+            calls=random.randint(1, _CALLS_MAX),
+            aborts=random.random() < 0.2,  # noqa: PLR2004  # few
+            resumed_s=random.choice((None, None, 0.3, 3.0, 30.0)),
+        )
+        for _ in range(random.choice((1, 2) if mode == "append" else (1,)))
+    )
+    return replace(plan, earlier=earlier)
+
+
+def _with_any_modes(plan: Plan, family: Family, random: Random) -> Plan:
+    """Jobs of all modes, drawn alike, so that every two of them meet; over old files or none."""
+    jobs = tuple(_with_any_mode(job, family, random) for job in plan.jobs)
+    return replace(plan, jobs=jobs, old=plan.old if random.random() < 0.5 else ())  # noqa: PLR2004  # half
+
+
+def _with_any_mode(job: JobPlan, family: Family, random: Random) -> JobPlan:
+    modes: list[Mode] = ["append", "error", "ignore", "overwrite"]
+    if all("=" in name for names in job.files for name in names):
+        modes.append("overwrite_partitions")
+    mode = random.choice(modes)
+    may_be_exact = family.takes_any_name or mode == "append"
+    return replace(
+        job,
+        mode=mode,
+        names=job.names if may_be_exact else "unique",
+        partitions=job.partitions if mode == job.mode else (),
+    )
+
+
+_EXTENSIONS: tuple[Callable[[Plan, Family, Random], Plan], ...] = (
+    _with_more_attempts,
+    _with_earlier_jobs,
+    _with_any_modes,
+)

@@ -1,4 +1,8 @@
-"""What others have left at a destination before a run begins, by name."""
+"""What others have left at a destination before a run begins, by name.
+
+What jobs of earlier versions of this library have left there is in
+:mod:`fsspec_commit.testing.simulation.earlier`.
+"""
 
 from dataclasses import dataclass, field
 

@@ -130,6 +130,25 @@ class CleanerPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EarlierPlan:
+    """A job of an earlier version of this library, which died before the run.
+
+    Attributes:
+        version: Its version, one of ``earlier.VERSIONS``.
+        mode: Its mode.
+        calls: After how many of its calls it died.
+        aborts: Whether it was being aborted then.
+        resumed_s: When somebody resumes it, if anybody does.
+    """
+
+    version: str
+    mode: Literal["append", "overwrite"]
+    calls: int
+    aborts: bool = False
+    resumed_s: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class ForeignPlan:
     """Somebody who writes or deletes a file without this library.
 
@@ -175,6 +194,7 @@ class Plan:
         cleaners: Who cleans meanwhile.
         foreign: Who else writes.
         leftovers: What others have left in the work area, names of ``leftovers.LEFTOVERS``.
+        earlier: The jobs of earlier versions that are left there.
         readers: Who reads; :func:`draw` draws some when it varies a plan.
         faults: What goes wrong.
     """
@@ -187,6 +207,7 @@ class Plan:
     cleaners: tuple[CleanerPlan, ...] = ()
     foreign: tuple[ForeignPlan, ...] = ()
     leftovers: tuple[str, ...] = ()
+    earlier: tuple[EarlierPlan, ...] = ()
     readers: tuple[ReaderPlan, ...] = ()
     faults: tuple[FaultAt, ...] = ()
 

@@ -151,6 +151,9 @@ async def _play(world: World) -> None:
         strangers.write_as_foreigner(world, f"foreign{number}", foreign)
         for number, foreign in enumerate(plan.foreign)
     ]
+    acting += [
+        actors.resume_earlier(world, number, earlier) for number, earlier in enumerate(plan.earlier)
+    ]
     acting += [read(world, f"reader{number}", one) for number, one in enumerate(plan.readers)]
     await asyncio.gather(*(_until_dead(world, one) for one in acting))
 

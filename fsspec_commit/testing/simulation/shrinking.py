@@ -78,7 +78,7 @@ def _smaller(plan: Plan) -> Iterator[Plan]:
             yield _of(plan, jobs)
     for number in range(len(plan.readers)):
         yield _without_reader(plan, number)
-    for name in ("cleaners", "foreign", "leftovers", "faults"):
+    for name in ("cleaners", "foreign", "leftovers", "earlier", "faults"):
         for fewer in _without_one(getattr(plan, name)):
             smaller: dict[str, Any] = {name: fewer}
             yield replace(plan, **smaller)

@@ -5,7 +5,7 @@ from collections import ChainMap
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from itertools import chain, count
+from itertools import chain, count, islice
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -21,13 +21,14 @@ from fsspec_commit.protocol.clean import CleanReport
 from fsspec_commit.statistics import Statistics
 from fsspec_commit.store import Expect
 from fsspec_commit.testing.simulation.bucket import Bucket, Change, Upload
+from fsspec_commit.testing.simulation.earlier import EarlierJob, as_plan
 from fsspec_commit.testing.simulation.families import FAMILIES
 from fsspec_commit.testing.simulation.folding import FoldingBucket, folded
 from fsspec_commit.testing.simulation.leftovers import LEFTOVERS
 from fsspec_commit.testing.simulation.loop import SimulationLoop
 from fsspec_commit.testing.simulation.model import MAGIC, Model
 from fsspec_commit.testing.simulation.ordering import Order, in_no_order
-from fsspec_commit.testing.simulation.plan import HERE, ForeignPlan, JobPlan, Plan
+from fsspec_commit.testing.simulation.plan import HERE, EarlierPlan, ForeignPlan, JobPlan, Plan
 from fsspec_commit.testing.simulation.process import Process
 from fsspec_commit.testing.simulation.rules import content, is_of_a_job
 from fsspec_commit.testing.simulation.store import SimulatedStore
@@ -76,6 +77,8 @@ class World:
         self.models = {at: self._begin(at) for at in self._kept.values()}
         self._changed_s: dict[str, float] = {}
         self.bucket.watch(self._changes.append)
+        for number, one in enumerate(plan.earlier):
+            self._leave_earlier(one, number)
 
     def _below_kept(self, at: str) -> str:
         """*at* as it is called below a destination that stands there by another spelling."""
@@ -101,9 +104,27 @@ class World:
             self._loop.time,
             markers_go=self.family.markers_go,
             fold=self._fold,
-            is_calm=not (plan.faults or plan.foreign or plan.leftovers),
+            is_calm=not (plan.faults or plan.foreign or plan.leftovers or plan.earlier),
             is_alone=not (plan.foreign or plan.leftovers or kept - {self._fold(at)}),
         )
+
+    def _leave_earlier(self, plan: EarlierPlan, number: int) -> None:
+        """Have a job of an earlier version run until it dies; the model sees all that it does."""
+        known, url = as_plan(plan, number), _location(HERE).url
+        job = EarlierJob(plan, number, self.bucket, self.family, _root(HERE), url)
+        process = self.process(f"{known.name}.driver")
+        self.begun(job.job_id, known)
+        for task, (attempt_id, files) in enumerate(job.attempts):
+            self.model.attempted(job.job_id, task, attempt_id, files)
+        chosen = enumerate(attempt_id for attempt_id, _ in job.attempts)
+        self.model.passed(job.job_id, process.name, chosen)
+        for made in islice(job.calls(), plan.calls):
+            made.carry_out()
+            self.trace.arrived(process.name, made.verb, made.path, None, late=False)
+            changes = self._changes.copy()
+            self._changes.clear()
+            if changes:
+                self.changed(process, self._loop.time(), changes)
 
     def _begin_uploads(self, root: StorePath) -> None:
         """Begin what another program uploads, where there are uploads."""
@@ -171,7 +192,7 @@ class World:
             order=self._order,
         )
         confirmed = ConfirmedStore(store, ids=ids, statistics=Statistics())
-        return OpenDestination(Location(f"simulated://top/{process.at}"), confirmed, ids, store)
+        return OpenDestination(_location(process.at), confirmed, ids, store)
 
     def _now(self) -> datetime:
         return _BEGIN + timedelta(seconds=self._loop.time())
@@ -307,6 +328,10 @@ class World:
                 is_found or (is_ours and any(upload.parts.values()))
             ):
                 yield upload.path
+
+
+def _location(at: str) -> Location:
+    return Location(f"simulated://top/{at}")
 
 
 def _root(at: str) -> StorePath:

@@ -1,4 +1,4 @@
-"""Plans with what is drawn beside the rest: more attempts; P1 to P11 hold in each."""
+"""Plans with what is drawn beside the rest: attempts, earlier versions' jobs, modes; P1 to P11."""
 
 from __future__ import annotations
 
