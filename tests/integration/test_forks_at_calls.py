@@ -1,7 +1,7 @@
 """A fork at every store call of a job reaches no store, and its parent commits or aborts whole.
 
 Only the guards in ``fsspec_commit.sync`` see to that, so all that a child can call is tried: see
-`forking_at_calls.py`.
+`forking_at_calls.py`, and what would happen without them in ``tests/protocol/simulation``.
 """
 
 from __future__ import annotations
