@@ -20,11 +20,13 @@ from fsspec_commit.testing.simulation import (
     Plan,
     Run,
     run,
+    shrink,
 )
 from fsspec_commit.testing.simulation.bucket import Bucket
 from fsspec_commit.testing.simulation.earlier import VERSIONS, EarlierJob, can_be_left
 from tests.protocol.simulation.scenes import UUID
 from tests.protocol.versions.states import ENDING, RECORDED, Recording
+from tests.protocol.versions.test_two_at_once import trust_any_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -202,3 +204,31 @@ def test_p5_p10_what_is_left_of_an_abort_or_an_end_goes(version: str) -> None:
                 found = well(Plan(family=family, jobs=(job,), earlier=(earlier,)))
                 assert found.told["commit returned"] == 1, found
                 assert found.visible == (NEW if aborts else tuple(sorted((*OF_EARLIER, *NEW))))
+
+
+@pytest.mark.parametrize("state", ["claimed", "decided"])
+def test_p11_whoever_passed_the_claim_of_an_earlier_version_would_be_found(
+    monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    """Its name says nothing of what it claims; one who took that for no claim would not wait."""
+    job = JobPlan(name="a", mode="overwrite", files=(NEW,), wait_s=5.0, then="leave")
+    for family in LEFT_ON:
+        earlier = left(family, "1", "append", state, resumed_s=60.0)
+        plan = Plan(family=family, jobs=(job,), earlier=(earlier,))
+        assert well(plan).told["commit not_committed"] == 1
+        with monkeypatch.context() as patch:
+            trust_any_name(patch)
+            found = run(plan)
+            assert found.told["commit not_committed"] == 0, family
+            assert state == "claimed" or found.violations, family
+
+
+def test_what_has_nothing_to_do_with_a_failure_is_left_out_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trust_any_name(monkeypatch)
+    decided, begun = (left("gcs", "1", "append", state) for state in ("decided", "begun"))
+    job = JobPlan(name="a", mode="overwrite", files=(NEW,))
+    failed = run(Plan(family="gcs", jobs=(job,), earlier=(decided, begun)))
+    assert failed.violations
+    assert shrink(failed).plan.earlier == (decided,)
