@@ -1,22 +1,22 @@
 """Two versions on one store: processes of one die, or race, and those of the other settle the job.
 
 The other version is a commit of this repository, taken out of its history. What it has left at each
-call in memory is also recorded, for checkouts without one: ``tests/protocol/versions``.
+call in memory is also recorded, for checkouts without one: ``tests/protocol/versions``, where both
+versions are also in one process.
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
-import tarfile
-from io import BytesIO
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.integration import drivers, kills
-from tests.integration.processes import ROOT, Processes
+from tests.integration.processes import Processes
+from tests.protocol.versions.first_release import unpacked
 from tests.scenes.places import keep_versions, local_places
 from tests.scenes.scene import SCENES, NamedScene, named
 
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.slow, pytest.mark.checkout]
 
-EARLIER = "b174776"
-"""The commit whose jobs are recorded: its formats are those of the first release."""
 OF_DRIVERS = {"run", "start", "task", "commit", "continue"}
 """What a driver and its tasks are asked for; the rest is settling."""
 
@@ -73,17 +71,8 @@ class TwoVersions:
 @pytest.fixture(scope="session")
 def earlier(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The earlier version's code."""
-    git = ["git", "-C", str(ROOT)]
-    asked = subprocess.run(
-        [*git, "archive", EARLIER, "fsspec_commit", "stores", "tests"],
-        capture_output=True,
-        check=False,
-    )
-    if asked.returncode:
-        pytest.skip(f"commit {EARLIER} is not in this checkout's history: {asked.stderr.decode()}")
     root = tmp_path_factory.mktemp("earlier")
-    with tarfile.open(fileobj=BytesIO(asked.stdout)) as files:
-        files.extractall(root, filter="data")
+    unpacked(root, "fsspec_commit", "stores", "tests")
     return root
 
 
