@@ -3,7 +3,8 @@
 A step is a call of a function of another module that is awaited, alone or at once with another, or
 that stands as a statement of its own. Where something goes on with what a step returns, it gets
 what a step returns that finds nothing and does nothing. A new step has its bugs by itself, once it
-is said what that would be.
+is said what that would be. The end of a block that is left by awaiting is a step as well. A call of
+a function of the module itself is none: what that does is.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fsspec_commit.errors import JobNotActiveError
 from fsspec_commit.protocol import commit, driver, recovery
 from fsspec_commit.protocol.chosen import by_batches, list_chosen
 from fsspec_commit.protocol.claim import HeldClaim, claim_of
@@ -66,6 +68,11 @@ async def _unlisted(claim: Any, *_: Any) -> Any:
     return claim, None
 
 
+async def _overtaken(job: Any, _: Any) -> JobNotActiveError:
+    job_id = job.record.job_id
+    return JobNotActiveError("it is over", job_id=job_id, outcome="unknown", stage="finish")
+
+
 async def _whenever(_: Any, seen: Any) -> Any:
     return seen.identity
 
@@ -86,6 +93,7 @@ INSTEAD: dict[str, Callable[..., Any]] = {
     "decide": _undecided,
     "settled_by_another": _answering(None),
     "is_over": _answering(False),
+    "over_after_deciding": _overtaken,
     "recall_replaced": _unverified,
     "standing_published": _answering(None),
     "remove_stale_success": _answering(None),
@@ -107,12 +115,23 @@ INSTEAD: dict[str, Callable[..., Any]] = {
     "marker.prepared": _answering(None),
 }
 """What stands for a step with whose result something is done, or beside which another one is."""
-WORDS = {"over_after_deciding"}
-"""What only finds the words of an error."""
 TOGETHER = {"both", "failure_or"}
 """What runs the steps that it is given."""
 _TREE = ast.parse(Path(commit.__file__).read_text())
 _OWN = {one.name for one in _TREE.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
+class _Unended:
+    """A context that is entered, and never left."""
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+
+    async def __aenter__(self) -> Any:
+        return await self._context.__aenter__()
+
+    async def __aexit__(self, *_: object) -> None:
+        """Leave everything as it is."""
 
 
 class Step(NamedTuple):
@@ -143,6 +162,14 @@ def left_out() -> dict[str, ast.Module]:
             assert is_alone, f"what does {step.function}() go on with, without {name}()?"
             step.block[step.place] = ast.Pass()
         found[_unused(f"{step.function} without {name}", found)] = ast.fix_missing_locations(tree)
+    for number in range(len(_contexts(_TREE))):
+        tree = copy.deepcopy(_TREE)
+        function, item = _contexts(tree)[number]
+        call = item.context_expr
+        assert isinstance(call, ast.Call)
+        name = f"{function} without the end of {ast.unparse(call.func)}"
+        item.context_expr = ast.Call(ast.Name(_Unended.__name__, ast.Load()), [call], [])
+        found[_unused(name, found)] = ast.fix_missing_locations(tree)
     return found
 
 
@@ -168,6 +195,7 @@ def plant(tree: ast.Module) -> Callable[[pytest.MonkeyPatch], None]:
     def patch_it(patch: pytest.MonkeyPatch) -> None:
         module = ModuleType(commit.__name__)
         vars(module).update({_instead(name): step for name, step in INSTEAD.items()})
+        vars(module)[_Unended.__name__] = _Unended
         exec(compile(tree, str(commit.__file__), "exec"), vars(module))
         patch.setattr(driver, "commit_job", module.commit_job)
         patch.setattr(recovery, "finish_job", module.finish_job)
@@ -193,6 +221,18 @@ def _blocks(tree: ast.Module) -> list[tuple[str, list[ast.stmt]]]:
         for node in ast.walk(function)
         for _, block in ast.iter_fields(node)
         if isinstance(block, list) and block and isinstance(block[0], ast.stmt)
+    ]
+
+
+def _contexts(tree: ast.Module) -> list[tuple[str, ast.withitem]]:
+    """What is left by awaiting, with the name of the function."""
+    return [
+        (function.name, item)
+        for function in tree.body
+        if isinstance(function, ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.AsyncWith)
+        for item in node.items
     ]
 
 
@@ -225,7 +265,7 @@ def _at_once(call: ast.Call) -> list[ast.Call]:
 
 
 def _is_step(call: ast.Call) -> bool:
-    return ast.unparse(call.func) not in _OWN | WORDS
+    return ast.unparse(call.func) not in _OWN
 
 
 def _first_step(statement: ast.stmt) -> str | None:

@@ -110,6 +110,21 @@ HELD_BY = {
         "tests/protocol/test_refused_here.py::test_p7_another_driver_has_committed"
     ),
     "takes a later refusal for the answer": "tests/unit/effects/test_confirm.py::test_the_table",
+    "finish_job without over_after_deciding": (
+        "tests/protocol/test_given_up.py"
+        "::test_its_driver_says_committed_only_where_every_file_is_there"
+    ),
+    "prepare_job without the end of MarkerUnderWay": (
+        "tests/protocol/test_marker_under_way.py"
+        "::test_none_is_left_by_a_commit_that_is_refused_or_has_nothing_to_do"
+    ),
+    "prepare_job without the end of ListAhead": (
+        "tests/protocol/test_list_ahead_given_up.py"
+        "::test_a_job_that_fails_waits_until_its_list_stands"
+    ),
+    "prepare_job without the end of EarlyLook": (
+        "tests/protocol/test_early_look.py::test_nothing_of_it_is_under_way_when_a_commit_ends"
+    ),
     "_prepare without marker.is_ready": (
         "tests/protocol/test_list_ahead_given_up.py::"
         "test_what_is_seen_of_a_marker_is_not_old_when_the_job_decides"
