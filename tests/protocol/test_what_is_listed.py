@@ -193,8 +193,19 @@ def test_no_more_are_listed_at_once_than_calls_may_be_in_flight(
     assert max(Counter(trip for trip, _ in listed).values()) <= most
 
 
+@pytest.mark.usefixtures("_soon_long")
+def test_a_long_tree_that_is_listed_in_no_order_is_overwritten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its first page is of many branches, so that it may seem to have many short ones."""
+    trips = Trips(monkeypatch, "s3-express", old=DEEP)
+    result, listed = trips.run(replaced(trips, ["y=1/m=1/d=1"], mode="overwrite"))
+    assert result.replaced_count == len(DEEP)
+    assert "" in {name for _, name in listed}
+
+
 @pytest.mark.usefixtures("_look_alone", "_soon_long")
-@pytest.mark.parametrize("family", PAGED)
+@pytest.mark.parametrize("family", [one for one in PAGED if FAMILIES[one].lists_by_name])
 def test_a_long_tree_is_overwritten_branch_by_branch(
     family: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

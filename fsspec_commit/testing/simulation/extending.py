@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Literal
 
 from fsspec_commit.testing.simulation.earlier import VERSIONS, can_be_left
 from fsspec_commit.testing.simulation.families import Family
-from fsspec_commit.testing.simulation.plan import AttemptPlan, EarlierPlan, JobPlan, Plan
+from fsspec_commit.testing.simulation.plan import (
+    AttemptPlan,
+    EarlierPlan,
+    JobPlan,
+    Plan,
+    actors_of,
+)
+from fsspec_commit.testing.simulation.process import FaultAt
 
 if TYPE_CHECKING:
     from fsspec_commit.records.job import Mode
@@ -81,8 +88,17 @@ def _with_any_mode(job: JobPlan, family: Family, random: Random) -> JobPlan:
     )
 
 
+def _with_refusals(plan: Plan, _: Family, random: Random) -> Plan:
+    """Somebody may not do something, once or for a while, beside whatever else goes wrong."""
+    job = random.choice(plan.jobs)
+    actor = random.choice((f"{job.name}.driver", *actors_of(job)))
+    call, delay_s = random.randint(1, _CALLS_MAX), random.choice((0.0, 0.0, 40.0))
+    return replace(plan, faults=(*plan.faults, FaultAt(actor, call, "refused", delay_s)))
+
+
 _EXTENSIONS: tuple[Callable[[Plan, Family, Random], Plan], ...] = (
     _with_more_attempts,
     _with_earlier_jobs,
     _with_any_modes,
+    _with_refusals,
 )

@@ -16,12 +16,16 @@ def withdraws_the_marker_that_it_decides_on(patch: pytest.MonkeyPatch) -> None:
     """As if it had been refused, though its decision names the marker."""
     real = marker_under_way.MarkerUnderWay.prepared
 
+    async def is_ready(*_: Any) -> None:
+        pass
+
     async def prepared(self: Any, *args: Any) -> Any:
         marker = await real(self, *args)
         if marker is not None:
             await self._job.committer.withdraw_success(self._job.layout, marker)
         return marker
 
+    patch.setattr(marker_under_way.MarkerUnderWay, "is_ready", is_ready)
     patch.setattr(marker_under_way.MarkerUnderWay, "prepared", prepared)
 
 
@@ -50,11 +54,15 @@ def decides_before_its_marker_is_prepared(patch: pytest.MonkeyPatch) -> None:
     """Whoever resumes the job finds no marker that it could publish."""
     real = marker_under_way.MarkerUnderWay.prepared
 
+    async def is_ready(*_: Any) -> None:
+        pass
+
     async def prepared(self: Any, claim: Any, stale: Any) -> Any:
         if self._preparing is not None and not self._preparing.done():
             return None
         return await real(self, claim, stale)
 
+    patch.setattr(marker_under_way.MarkerUnderWay, "is_ready", is_ready)
     patch.setattr(marker_under_way.MarkerUnderWay, "prepared", prepared)
 
 
