@@ -108,8 +108,8 @@ async def list_replaced(
 ) -> None:
     """Have *writer* list exactly the old files that will be removed, with their tokens.
 
-    Files that stay because they are in no partition are added to *outside*. If this fails, what was
-    written of the list is removed.
+    Files that stay because they are in no partition are added to *outside*. If this fails, whoever
+    has made *writer* has it discard what was written.
 
     Raises:
         TooMuchError: The job looks ahead, and there is more than is worth it.
@@ -121,22 +121,18 @@ async def list_replaced(
         found = old_files_of_partitions(job, new.partitions, directories, outside)
     replaced, emptied = SomeOf(new.reusable), DirectoryNames()
     last = ""
-    try:
-        async with ending(found) as files:
-            async for name, entry in files:
-                refuse_in_the_way(job, name, new, directories)
-                in_place = replaced.add(name)
-                if in_place or _goes(name):
-                    await writer.add(_line(job, name, entry, in_place=in_place))
-                    directory = name.rpartition("/")[0]
-                    if directory != last:
-                        emptied.update([directory])
-                        last = directory
-        await refuse_nested(job, emptied)
-        await refuse_what_listings_hide(job, new, replaced)
-    except BaseException:
-        await writer.discard()
-        raise
+    async with ending(found) as files:
+        async for name, entry in files:
+            refuse_in_the_way(job, name, new, directories)
+            in_place = replaced.add(name)
+            if in_place or _goes(name):
+                await writer.add(_line(job, name, entry, in_place=in_place))
+                directory = name.rpartition("/")[0]
+                if directory != last:
+                    emptied.update([directory])
+                    last = directory
+    await refuse_nested(job, emptied)
+    await refuse_what_listings_hide(job, new, replaced)
 
 
 async def finish_list(writer: ListWriter | None, short: ShortList) -> ReplacedList | None:

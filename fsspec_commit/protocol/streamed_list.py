@@ -117,10 +117,9 @@ class ListWriter:
         return Listed(self._count, self._digest.hexdigest())
 
     async def discard(self) -> None:
-        """Remove what was written; to repeat that does nothing."""
-        written, self._file = self._file, None
-        if written is not None:
-            await written.discard()
+        """Remove what was written."""
+        if self._file is not None:
+            await self._file.discard()
 
     async def _create(self, data: bytes) -> None:
         layout = self._job.layout

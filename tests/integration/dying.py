@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import fsspec_commit as fc
 from tests.integration.crashing_driver import Fate, answer
 from tests.integration.forked_child import Child
-from tests.integration.storm import how_of, one_job
+from tests.integration.storm import how_of, one_job, write_many
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -57,16 +57,7 @@ def dying_storm(request: Request) -> object:
     """Write jobs until the time is over, a process for each; one line of the log for each."""
     # A fork would wait for the thread that watches over this process, and has none.
     faulthandler.cancel_dump_traceback_later()
-    chance = random.Random(request["seed"])
-    until = time.monotonic() + request["seconds"]
-    count = 0
-    with Path(request["log"]).open("a") as log:
-        while time.monotonic() < until or count == 0:
-            line = _one(request, chance, f"{request['seed']}.{count}")
-            log.write(json.dumps(line) + "\n")
-            log.flush()
-            count += 1
-    return count
+    return write_many(request, _one)
 
 
 def doomed_job(request: Request) -> object:

@@ -37,13 +37,20 @@ def content(label: str) -> str:
 
 def storm(request: dict[str, Any]) -> object:
     """Write jobs until the time is over; one line of the log for each."""
+    return write_many(request, one_job)
+
+
+def write_many(
+    request: dict[str, Any], one: Callable[[dict[str, Any], random.Random, str], dict[str, Any]]
+) -> int:
+    """Have *one* write jobs until the time is over, of which each has a line in the log."""
     chance = random.Random(request["seed"])
     until = time.monotonic() + request["seconds"]
     count = 0
     with Path(request["log"]).open("a") as log:
         # On a slow machine the time may be over before a first job is.
         while time.monotonic() < until or count == 0:
-            line = one_job(request, chance, f"{request['seed']}.{count}")
+            line = one(request, chance, f"{request['seed']}.{count}")
             log.write(json.dumps(line) + "\n")
             log.flush()
             count += 1

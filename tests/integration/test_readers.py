@@ -19,6 +19,7 @@ import pytest
 
 import fsspec_commit as fc
 from tests.integration.serial import Line, World, after, check_outcome, is_whole
+from tests.integration.storm import how_of
 from tests.scenes.places import LocalPlace, keep_versions, s3_places
 from tests.servers.plugin import S3Bucket
 
@@ -282,8 +283,11 @@ def read_beside_writers(
         key=lambda line: int(line["decided_ns"]),
     )
     if dying:
-        # Of who died before it heard its id there may be a job that only a `clean` ends.
+        # Of who died before it heard its id there may be a job that only a `clean` ends. And of who
+        # died while it removed an area, `clean` puts that back, for whoever resumes the job.
         processes.do("clean", **place.where)
+        for left in fc.jobs(place.where["destination"], **how_of(place.where)):
+            processes.do("settle", **place.where, job_id=left.job_id)
         check_outcome(written, place.snapshot())
     worlds = [*_worlds(jobs)]
     told = [line for line in heard if "names" in line]

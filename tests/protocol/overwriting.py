@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Expect
+from tests.flat.bucket import ALL_HABITS, make_bucket, remove_bucket
 from tests.protocol.cleaning import put, url
 from tests.protocol.in_virtual_time import Before, Clock, started, wrote
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.flat.bucket import Bucket
 
+HABITS = ("gcs", "versioned", "gen2")
+"""The kinds of buckets in which lists are written ahead."""
 LISTED, LOOKED = ("list_tree", "/out/", 1), ("list_tree", "/out/", 2)
 """The listing beside the claim, and the look."""
 CLAIM, LIST, DECISION = "/claim-", "/replaced-", "/decision"
@@ -50,6 +56,16 @@ class Overwrite:
 
     def path(self, name: str) -> StorePath:
         return StorePath(f"{self.bucket.name}/out/{name}")
+
+
+@contextmanager
+def overwrite_in(habits: str) -> Iterator[Overwrite]:
+    """A job in a bucket of that kind."""
+    bucket = make_bucket(ALL_HABITS[habits])
+    try:
+        yield Overwrite(bucket)
+    finally:
+        remove_bucket(bucket)
 
 
 async def forever() -> None:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fsspec_commit.protocol import branches, list_ahead, streamed_list
-from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
 from tests.protocol.cleaning import put, url
 from tests.protocol.in_virtual_time import SOME_TIME_S, started
 from tests.protocol.overwriting import (
     CLAIM,
     DECISION,
+    HABITS,
     LIST,
     LISTED,
     LOOKED,
@@ -26,6 +26,7 @@ from tests.protocol.overwriting import (
     Overwrite,
     adds,
     forever,
+    overwrite_in,
     removes,
     rewrites,
 )
@@ -35,16 +36,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-@pytest.fixture(params=["gcs", "versioned", "gen2"])
-def bucket(request: pytest.FixtureRequest) -> Iterator[Bucket]:
-    bucket = make_bucket(ALL_HABITS[request.param])
-    yield bucket
-    remove_bucket(bucket)
-
-
-@pytest.fixture
-def job(bucket: Bucket) -> Overwrite:
-    return Overwrite(bucket)
+@pytest.fixture(params=HABITS)
+def job(request: pytest.FixtureRequest) -> Iterator[Overwrite]:
+    with overwrite_in(request.param) as job:
+        yield job
 
 
 @pytest.mark.guarantees("P9")

@@ -12,12 +12,12 @@ import pytest
 
 from fsspec_commit.errors import CommitError, CommitFailedError
 from fsspec_commit.protocol import list_ahead, looks, streamed_list
-from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
 from tests.protocol.cleaning import put
 from tests.protocol.in_virtual_time import SOME_TIME_S, TRIP_S
 from tests.protocol.overwriting import (
     CLAIM,
     DECISION,
+    HABITS,
     LIST,
     LOOKED,
     ONE,
@@ -26,6 +26,7 @@ from tests.protocol.overwriting import (
     Overwrite,
     adds,
     forever,
+    overwrite_in,
     refuse,
 )
 from tests.unit.effects.virtual_time import run
@@ -34,16 +35,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@pytest.fixture(params=["gcs", "versioned", "gen2"])
-def bucket(request: pytest.FixtureRequest) -> Iterator[Bucket]:
-    bucket = make_bucket(ALL_HABITS[request.param])
-    yield bucket
-    remove_bucket(bucket)
-
-
-@pytest.fixture
-def job(bucket: Bucket) -> Overwrite:
-    return Overwrite(bucket)
+@pytest.fixture(params=HABITS)
+def job(request: pytest.FixtureRequest) -> Iterator[Overwrite]:
+    with overwrite_in(request.param) as job:
+        yield job
 
 
 @pytest.mark.guarantees("P5", "P11")

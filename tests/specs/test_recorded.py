@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -10,9 +9,8 @@ import pytest
 
 from fsspec_commit.testing.simulation import FAMILIES, run
 from tests.protocol.planted import of_commits, of_decisions, of_effects
-from tests.servers.plugin import available_or_skip
-from tests.specs.model_checker import SPEC, check
 from tests.specs.recorded import draw, events_of, kind_of, module_of
+from tests.specs.traces import accepted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -60,7 +58,7 @@ PLANTED: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], tuple[str, ...]]]
 OF_FAMILIES = [(name, family) for name, (_, families) in PLANTED.items() for family in families]
 
 
-def accepted(folder: Path, kind: Kind, runs: list[list[Recorded]]) -> set[int]:
+def behaviours(folder: Path, kind: Kind, runs: list[list[Recorded]]) -> set[int]:
     """Which of *runs* are behaviours of the specification, by their numbers."""
     constants = {
         **ACTORS,
@@ -69,20 +67,8 @@ def accepted(folder: Path, kind: Kind, runs: list[list[Recorded]]) -> set[int]:
         "Tries": "{1, 2}",
         "Losses": "3",
     }
-    configured = (SPEC / "Job.cfg").read_text("utf-8")
-    configured = configured.replace("SPECIFICATION Spec", "SPECIFICATION TraceSpec")
-    found = available_or_skip(
-        lambda: check(
-            folder,
-            "JobTrace",
-            configured=f"{configured}CONSTRAINT Accepts\n",
-            constants=constants,
-            further={"Recorded": module_of(runs)},
-            quickly=len(runs) <= len(BY_DAY) * len(FAMILIES),
-        )
-    )
-    assert found.violated is None, found.output
-    return {int(number) - 1 for number in re.findall(r'<<"accepted", (\d+)>>', found.output)}
+    quickly = len(runs) <= len(BY_DAY) * len(FAMILIES)
+    return accepted(folder, "Job", constants, module_of(runs), quickly=quickly)
 
 
 def refused(
@@ -90,7 +76,7 @@ def refused(
 ) -> list[tuple[str, int]]:
     """The runs of *families*, all of one kind, that are no behaviours of the specification."""
     drawn = list(product(families, seeds))
-    taken = accepted(folder, kind, [events_of(run(draw(seed, family))) for family, seed in drawn])
+    taken = behaviours(folder, kind, [events_of(run(draw(seed, family))) for family, seed in drawn])
     return [one for number, one in enumerate(drawn) if number not in taken]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -10,8 +9,6 @@ import pytest
 
 from fsspec_commit.testing.simulation import run
 from tests.protocol.planted import of_claims, of_commits, of_decisions
-from tests.servers.plugin import available_or_skip
-from tests.specs.model_checker import SPEC, check
 from tests.specs.recorded_jobs import (
     FAMILIES,
     NEWER,
@@ -22,6 +19,7 @@ from tests.specs.recorded_jobs import (
     events_of,
     module_of,
 )
+from tests.specs.traces import accepted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -58,21 +56,9 @@ def refused(
 ) -> list[tuple[str, int]]:
     """The runs that are no behaviours of the specification."""
     runs = recorded(pair, seeds)
-    configured = (SPEC / "Destination.cfg").read_text("utf-8")
-    configured = configured.replace("SPECIFICATION Spec", "SPECIFICATION TraceSpec")
-    found = available_or_skip(
-        lambda: check(
-            folder,
-            "DestinationTrace",
-            configured=f"{configured}CONSTRAINT Accepts\n",
-            constants=pair.constants(),
-            further={"Recorded": module_of([*runs.values()])},
-            quickly=quickly,
-        )
-    )
-    assert found.violated is None, found.output
-    taken = {int(number) for number in re.findall(r'<<"accepted", (\d+)>>', found.output)}
-    return [one for number, one in enumerate(runs, start=1) if number not in taken]
+    module = module_of([*runs.values()])
+    taken = accepted(folder, "Destination", pair.constants(), module, quickly=quickly)
+    return [one for number, one in enumerate(runs) if number not in taken]
 
 
 @pytest.mark.parametrize("name", BY_DAY[0])
