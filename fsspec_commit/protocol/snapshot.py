@@ -8,9 +8,9 @@ published. Otherwise it lists again. A job that began and finished in between is
 The rules were checked over every interleaving of small jobs with one reader.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
 from typing import TypeVar
@@ -44,7 +44,7 @@ from fsspec_commit.protocol.job_records import (
     standing_decision,
     standing_published,
 )
-from fsspec_commit.protocol.job_state import JobState, jobs_among, unusable_among
+from fsspec_commit.protocol.job_state import JobState, Listed, jobs_among, unusable_among
 from fsspec_commit.protocol.marks import epochs_among
 from fsspec_commit.records import Standing
 from fsspec_commit.records.job import Decision, Published
@@ -61,7 +61,8 @@ class Phase(Enum):
     QUIET = "undecided, or aborted: nothing of it is visible"
     DECIDED = "some of its files may be visible, and none counts"
     PUBLISHED = "all of its files count, and no old one that it replaces does"
-    OVER = "without job.json: what it has done is in the listing"
+    OVER = "without job.json, not yet or no more: what it has done is in the listing"
+    ENDED = "over, and gone since it was listed: some of what it has done may not be in the listing"
     DAMAGED = "nobody knows"
 
 
@@ -111,13 +112,13 @@ def _is_steady(earlier: SeenJob | None, later: SeenJob | None) -> bool:
 
     One that is missing later, and had not decided, was aborted: had it finished, there would be
     another epoch. One that was listed, and is over when its state is read, may have finished just
-    then, after the epochs were listed.
+    then. So may one that was over before, if its area has gone meanwhile: it had not begun.
     """
     if later is None:
-        return earlier is None or earlier.phase in {Phase.QUIET, Phase.OVER}
+        return earlier is None or earlier.phase in {Phase.QUIET, Phase.OVER, Phase.ENDED}
     if earlier is None:
         return later.phase is Phase.QUIET
-    return earlier.phase is later.phase
+    return earlier.phase is later.phase and later.phase is not Phase.ENDED
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,12 +276,33 @@ async def _look(store: ConfirmedStore) -> Look:
     for state in unusable_among(areas, destination):
         damage = RecordError(f"{state.layout.area!r}: {state.damage}", job_id=state.layout.job_id)
         jobs.append(SeenJob(state.layout, Phase.DAMAGED, damage=damage))
-    if whole is None:
-        # An epoch must not have been listed before an area was, or else a job that has finished
-        # between the two would be in neither. And one listing may show neither of two epochs.
-        areas += await store.list_area(destination.areas)
+    if whole is None or _may_have_ended(jobs):
+        # An epoch must not have been listed before an area was, or before a job was found over, or
+        # else one that has finished between the two would be in neither. And one listing may show
+        # neither of two epochs.
+        again = await store.list_area(destination.areas)
+        areas += again
+        jobs = _with_ended(jobs, again, destination)
     epochs = frozenset(one.path for one in epochs_among(areas, destination))
     return Look(epochs, {job.layout.job_id: job for job in jobs})
+
+
+def _may_have_ended(jobs: Iterable[SeenJob]) -> bool:
+    """Whether one may have gone since all were listed, and have left an epoch."""
+    return any(job.phase is Phase.OVER for job in jobs)
+
+
+def _with_ended(
+    jobs: Sequence[SeenJob], again: Sequence[Listed], destination: DestinationLayout
+) -> list[SeenJob]:
+    """The jobs, of which those that are over may have gone before all were listed *again*."""
+    there = {layout.job_id for layout in jobs_among(again, destination)}
+    return [
+        replace(job, phase=Phase.ENDED)
+        if job.phase is Phase.OVER and job.layout.job_id not in there
+        else job
+        for job in jobs
+    ]
 
 
 async def _read_job(

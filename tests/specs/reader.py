@@ -21,7 +21,7 @@ from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
 from fsspec_commit.protocol import snapshot
 from fsspec_commit.protocol.snapshot import Phase, SeenJob
 from tests.specs.explore import Found, explore_model
-from tests.specs.reader_plans import PLANS, Plan
+from tests.specs.reader_jobs import PHASES, PLANS, Job, Plan, has_area
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +39,8 @@ Weakened: TypeAlias = Literal[
     "decided_and_then_published",  # the epochs are trusted to tell, and in the next as well
     "decided_and_then_gone",
     "epochs_listed_first",  # before many areas
+    "not_listed_again_after_one_that_is_over",  # which may be one that had not begun before
+    "over_and_then_ended",
     "epochs_of_one_listing",  # though one may show neither of two
     "epochs_in_any_order",
     "undecided_by_pages",  # `job.json` is listed, and then, when the job is over, no decision
@@ -53,24 +55,14 @@ Weakened: TypeAlias = Literal[
 ]
 # Of the two looks, what a weaker reader takes for the same.
 FORGIVEN: dict[str, set[tuple[Phase | None, Phase | None]]] = {
-    "undecided_and_then_over": {(Phase.QUIET, Phase.OVER)},
-    "new_and_already_over": {(None, Phase.OVER)},
+    "undecided_and_then_over": {(Phase.QUIET, Phase.OVER), (Phase.QUIET, Phase.ENDED)},
+    "new_and_already_over": {(None, Phase.OVER), (None, Phase.ENDED)},
+    "over_and_then_ended": {(Phase.OVER, Phase.ENDED)},
     "new_and_already_decided": {(None, Phase.DECIDED), (None, Phase.PUBLISHED)},
     "decided_and_then_published": {(Phase.DECIDED, Phase.PUBLISHED)},
     "decided_and_then_gone": {(Phase.DECIDED, None)},
 }
 ONE_LOOK = {"not_looked_before", "looked_after_and_no_job_is_seen"}
-At: TypeAlias = Literal[
-    "absent", "open", "aborted", "decided", "published", "marked", "ending", "gone", "late"
-]
-"""How far a job has come: ``late`` is gone, without an epoch yet."""
-PHASES: dict[At, Phase] = {
-    **dict.fromkeys(("open", "aborted"), Phase.QUIET),
-    "decided": Phase.DECIDED,
-    **dict.fromkeys(("published", "marked"), Phase.PUBLISHED),
-    "ending": Phase.OVER,
-}
-"""How the reader finds a job; who has no area is over for whom has seen it before."""
 
 
 OLD = "m"
@@ -78,21 +70,6 @@ _DESTINATION = DestinationLayout(StorePath("/d"))
 
 
 ReaderAt: TypeAlias = Literal["comes", "looks", "lists", "comes again", "looks again", "is told"]
-
-
-class Job(NamedTuple):
-    """One job: how far it has come, and with how many of its files.
-
-    ``replaced`` are the files that its decision names, ``beside`` the epochs that it has listed
-    before it created its own: at the last moment, as a resumer does; a driver's list is older.
-    ``is_swept`` is whether it has deleted them, which it may do at any time after that, or never.
-    """
-
-    at: At = "absent"
-    done: int = 0
-    replaced: tuple[str, ...] = ()
-    beside: frozenset[int] = frozenset()
-    is_swept: bool = True
 
 
 class Look(NamedTuple):
@@ -169,10 +146,8 @@ class _Model:
         yield from self._reads(now, now.reader)
 
     def _works(self, now: World, number: int, job: Job) -> Iterator[Step]:
-        if job.at == "absent":
-            first = self._plan.after[number]
-            if first is None or now.jobs[first].at == "gone":
-                yield "starts", _with(now, number, Job("open"))
+        if job.at in {"absent", "begun"}:
+            yield from self._starts(now, number, job)
         elif job.at == "open":
             old = tuple(sorted(now.files)) if number in self._plan.overwrites else ()
             yield "decides", _with(now, number, Job("decided", replaced=old))
@@ -190,6 +165,13 @@ class _Model:
                 beside = now.epochs - {number}
             swept = now._replace(epochs=now.epochs - beside)
             yield "deletes older epochs", _with(swept, number, job._replace(is_swept=True))
+
+    def _starts(self, now: World, number: int, job: Job) -> Iterator[Step]:
+        first = self._plan.after[number]
+        if job.at == "begun":
+            yield "starts", _with(now, number, Job("open"))
+        elif first is None or now.jobs[first].at == "gone":
+            yield "makes its area", _with(now, number, Job("begun"))
 
     def _ends(self, now: World, number: int, job: Job) -> Iterator[Step]:
         if job.at == "late":
@@ -259,13 +241,13 @@ class _Model:
                 pages=(() if one else place, place),
                 epochs=now.epochs if early else None,
             )
-        areas = (number for number in self._all if _has_area(now.jobs[number]))
+        areas = (number for number in self._all if has_area(now.jobs[number]))
         return Look(to_read=frozenset(areas), epochs=now.epochs)
 
     def _looks(self, now: World, look: Look) -> Iterator[tuple[str, Look]]:
         if look.to_list:
             number, *rest = look.to_list
-            found = {number} if _has_area(now.jobs[number]) else set()
+            found = {number} if has_area(now.jobs[number]) else set()
             listed = look._replace(to_list=(*rest,), to_read=look.to_read | found)
             yield f"lists the area of {number}", listed
         elif look.pages[0]:
@@ -275,10 +257,9 @@ class _Model:
                 yield from self._finds(now, look, number)
         elif look.pages[1]:
             label, turned = self._turns(now, look, look.pages[1], ((), look.pages[1][1:]))
-            is_last = not turned.pages[1]
-            yield label, turned._replace(epochs=turned.shown if is_last else None)
+            yield label, turned if turned.pages[1] else _has_listed(now, turned, turned.shown)
         else:
-            yield "lists the epochs", look._replace(epochs=now.epochs)
+            yield "lists all again", _has_listed(now, look, now.epochs)
 
     def _finds(self, now: World, look: Look, number: int) -> Iterator[tuple[str, Look]]:
         phase = PHASES.get(now.jobs[number].at, Phase.OVER)
@@ -288,6 +269,8 @@ class _Model:
             yield f"lists job.json of {number}", look._replace(begun=look.begun | {number})
         left = look.to_read - {number}
         read = look._replace(to_read=left, phases=look.phases | {(number, phase)})
+        if phase is Phase.OVER and self._weakened != "not_listed_again_after_one_that_is_over":
+            read = read._replace(epochs=None)
         yield f"finds {number} {phase.name.lower()}", read
 
     def _place(self) -> tuple[int, ...]:
@@ -391,8 +374,13 @@ def _placed(phases: Phases) -> Iterator[tuple[JobLayout, Phase]]:
         yield _DESTINATION.job(f"20261120T140355-{number:016x}"), phase
 
 
-def _has_area(job: Job) -> bool:
-    return job.at in PHASES
+def _has_listed(now: World, look: Look, epochs: frozenset[int]) -> Look:
+    """A look when all has been listed once more: who is over may have gone since the first time."""
+    phases = (
+        (number, phase if phase is not Phase.OVER or has_area(now.jobs[number]) else Phase.ENDED)
+        for number, phase in look.phases
+    )
+    return look._replace(phases=frozenset(phases), epochs=epochs)
 
 
 def _with(now: World, number: int, job: Job) -> World:

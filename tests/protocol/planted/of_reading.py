@@ -36,6 +36,11 @@ def takes_a_job_that_just_ended_for_quiet(patch: pytest.MonkeyPatch) -> None:
         return real(earlier, later) or (was_quiet and later.phase is Phase.OVER)
 
     patch.setattr(snapshot, "_is_steady", is_steady)
+    takes_a_job_that_has_not_begun_for_over(patch)  # or its epoch would tell
+
+
+def takes_a_job_that_has_not_begun_for_over(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(snapshot, "_may_have_ended", lambda _: False)
 
 
 def shows_the_new_files_of_decided_jobs(patch: pytest.MonkeyPatch) -> None:
@@ -92,6 +97,13 @@ def read(family: str, schedule: int = 0, *faults: FaultAt) -> Plan:
 
 
 IN_MID_LISTING = FaultAt("reader0", 2, "halt", 20, verb="list_tree")
+BEFORE_IT_BEGINS = Plan(
+    family="disk",
+    schedule=570614006305,
+    old=("a.txt", "day=2/old.txt", "day=1/hour=2/old.txt", "old.txt"),
+    jobs=(JobPlan(name="a", mode="overwrite", names="exact", files=(("day=2/b.txt",),)),),
+    readers=(ReaderPlan(at_s=0.261),),
+)
 
 BUGS = {
     "looks once": Bug(looks_once, ("P1", "P2"), plan=read("disk", 1)),
@@ -106,6 +118,9 @@ BUGS = {
     ),
     "takes a job that just ended for quiet": Bug(
         takes_a_job_that_just_ended_for_quiet, ("P1", "P2"), plan=read("disk", 5)
+    ),
+    "takes a job that has not begun for over": Bug(
+        takes_a_job_that_has_not_begun_for_over, ("P1", "P2"), plan=BEFORE_IT_BEGINS
     ),
     "shows new files too early": Bug(
         shows_the_new_files_of_decided_jobs, ("P1", "P2"), plan=read("gcs", 2)

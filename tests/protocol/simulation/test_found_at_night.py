@@ -8,6 +8,7 @@ from fsspec_commit.testing.simulation import (
     HelperPlan,
     JobPlan,
     Plan,
+    ReaderPlan,
     run,
 )
 
@@ -47,3 +48,19 @@ def test_p7_who_finds_a_decision_and_then_the_store_away_need_not_know_which() -
     found = run(Plan(family="gcs", schedule=448483004064, jobs=(job,), faults=faults))
     assert found.told["commit unknown"] == 1
     assert not found.violations, found
+
+
+def test_p1_p2_a_reader_finds_a_job_before_it_has_begun_and_when_it_is_over() -> None:
+    """On a disk its area is there before ``job.json``, and without that both times."""
+    job = JobPlan(name="a", mode="overwrite", names="exact", files=(("day=2/b.txt",),))
+    old = ("a.txt", "day=2/old.txt", "day=1/hour=2/old.txt", "old.txt")
+    plan = Plan(
+        family="disk",
+        schedule=570614006305,
+        old=old,
+        jobs=(job,),
+        readers=(ReaderPlan(at_s=0.261),),
+    )
+    found = run(plan)
+    assert not found.violations, found
+    assert found.told["commit returned"] == 1

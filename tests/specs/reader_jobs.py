@@ -1,10 +1,43 @@
-"""The jobs that come while a reader reads, in the model of it."""
+"""The jobs that come while a reader reads, in the model of it, and how it finds them."""
 
 from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
+from fsspec_commit.protocol.snapshot import Phase
+
 Paged: TypeAlias = Literal["in any order", "in order"]
+
+At: TypeAlias = Literal[
+    "absent", "begun", "open", "aborted", "decided", "published", "marked", "ending", "gone", "late"
+]
+"""How far a job has come: ``begun`` is without ``job.json`` yet, ``late`` gone without an epoch."""
+PHASES: dict[At, Phase] = {
+    **dict.fromkeys(("open", "aborted"), Phase.QUIET),
+    "decided": Phase.DECIDED,
+    **dict.fromkeys(("published", "marked"), Phase.PUBLISHED),
+    **dict.fromkeys(("begun", "ending"), Phase.OVER),
+}
+"""How the reader finds a job; who has no area is over for whom has seen it before."""
+
+
+class Job(NamedTuple):
+    """One job: how far it has come, and with how many of its files.
+
+    ``replaced`` are the files that its decision names, ``beside`` the epochs that it has listed
+    before it created its own: at the last moment, as a resumer does; a driver's list is older.
+    ``is_swept`` is whether it has deleted them, which it may do at any time after that, or never.
+    """
+
+    at: At = "absent"
+    done: int = 0
+    replaced: tuple[str, ...] = ()
+    beside: frozenset[int] = frozenset()
+    is_swept: bool = True
+
+
+def has_area(job: Job) -> bool:
+    return job.at in PHASES
 
 
 class Plan(NamedTuple):
