@@ -6,11 +6,14 @@ have not brought a quarter more, the store, the network or this machine does no 
 test for a full pipe. Delay, by which TCP Vegas and gradient limits go, says nothing of stores that
 turn a call away as soon as they would answer it.
 
-After a call has been turned away the window follows the store as TCP follows a network: a share
-less, then one call more after each round, as long as that passes the same test (Chiu and Jain,
-1989). All jobs on a store gain as much and lose the same share, so that they come to the same rate.
-A large window loses less (RFC 3649, HighSpeed TCP), since it comes back by one call a round as
-well. Where most of a round was turned away, what was answered is all that the store takes. Once
+The first call that is turned away after that shows the limit: half as many leave until those that
+were in flight with it have ended, and then as many as were answered of them, less a few.
+
+From there the window follows the store as TCP follows a network: a share less whenever a call is
+turned away, then two calls more after each round, as long as that passes the same test (Chiu and
+Jain, 1989). All jobs on a store gain as much and lose the same share, so that they come to the same
+rate. A large window loses less (RFC 3649, HighSpeed TCP), since it comes back by two calls a round
+as well. Where most of a round was turned away, what was answered is all that the store takes. Once
 none has been turned away for many rounds, more are tried again, but not as many at once.
 
 An answer that is lost says nothing of the load, unless many are.
@@ -22,14 +25,22 @@ SLOTS_FIRST = 64
 """So many calls leave before anything is known of a store."""
 _MORE = 16
 _MORE_WARILY = 4
-"""Of a store that has turned calls away."""
+"""Of a store that has turned calls away, but not lately."""
+_MORE_LATELY = 2
+"""Of one that has lately; one more where there are fewer than `_SMALL`."""
+_SMALL = 16
 _GAIN = 1.25
 _TWICE = 2
 _REST = 64
 """So many rounds pass before more are tried again."""
 _CUT = 0.7
-_CUT_LARGE = 0.8
+_CUT_LARGE = 0.75
 """Of more than `SLOTS_FIRST`."""
+_WHILE_MEASURED = 1 / 2
+_KEPT = 0.97
+"""Of as many as the store has answered."""
+_KEPT_MIN = 0.6
+"""Of those that there were: what one round shows of a store that others use as well is chance."""
 _LOST_SHARE = 1 / 8
 _MOST_OF_ROUND = 3 / 4
 
@@ -62,6 +73,8 @@ class Window:
         self._rest = 0
         self._is_wary = False
         self._is_cut = False
+        self._reached = 0
+        """How many slots there were when the limit was found that is being measured; else 0."""
         self._turned_away = 0
         self._lost = 0
         self._ends = 0
@@ -81,10 +94,15 @@ class Window:
         """
         if not self._is_cut:
             self._is_cut = True
-            self._shrink()
+            if self.slots > SLOTS_FIRST and not self._is_wary:
+                self._reached = self.slots
+                self._take(int(self.slots * _WHILE_MEASURED))
+            else:
+                self._shrink()
             self._rest, self._is_wary = _REST, True
             self._turned_away = self._lost = 0
-            self._ends, self._ends_min = 0, self._round_of(in_flight)
+            self._ends = 0
+            self._ends_min = max(1, in_flight) if self._reached else self._round_of(in_flight)
         self._turned_away += 1
 
     def lose(self) -> None:
@@ -105,12 +123,16 @@ class Window:
             return
         if self._turned_away >= self._ends * _MOST_OF_ROUND:
             self._take(min(self.slots, max(1, self._ends - self._turned_away)))
+        elif self._reached:
+            answered = 1 - self._turned_away / self._ends
+            self._take(int(self._reached * max(_KEPT_MIN, _KEPT * answered)))
         elif self._lost >= self._ends * _LOST_SHARE:
             self._shrink()
         elif not self._is_cut:
             self._grow(now_s)
         self._ends, self._ends_min = 0, self._round_of(in_flight)
-        self._turned_away, self._lost, self._is_cut, self.is_used = 0, 0, False, False
+        self._turned_away, self._lost, self._reached = 0, 0, 0
+        self._is_cut = self.is_used = False
         self._began_s = now_s
 
     def _round_of(self, in_flight: int) -> int:
@@ -128,7 +150,7 @@ class Window:
     def _grow(self, now_s: float) -> None:
         if self._rest:
             self._rest -= 1
-            more = int(self._is_wary)
+            more = (1 if self.slots < _SMALL else _MORE_LATELY) if self._is_wary else 0
         else:
             more = _MORE_WARILY if self._is_wary else _MORE
         if self.slots < SLOTS_FIRST:

@@ -110,13 +110,35 @@ def test_the_refusals_of_one_round_count_once() -> None:
     assert Rounds(10).pass_by(turned_away=3) == 7
 
 
+@pytest.mark.parametrize(
+    ("turned_away", "share"),
+    [(1, 0.97 * (MOST - 1) / MOST), (128, 0.97 * 3 / 4), (256, 0.6), (380, 0.6)],
+)
+def test_the_first_refusal_shows_how_many_are_answered(turned_away: int, share: float) -> None:
+    rounds = Rounds()
+    rounds.served(1e6, 40)
+    assert rounds.pass_by(turned_away=turned_away) == int(MOST * share)
+
+
+def test_while_that_is_found_out_half_as_many_leave() -> None:
+    window = Window(MOST)
+    window.slots = 2 * SLOTS_FIRST
+    window.turn_away(100)
+    for _ in range(99):
+        window.end(0.05, 100)
+        assert window.slots == SLOTS_FIRST
+    window.end(0.05, 100)
+    assert window.slots == int(2 * SLOTS_FIRST * 0.97 * 0.99)
+
+
 def test_a_large_window_loses_less_and_comes_back_as_fast() -> None:
     rounds = Rounds()
     rounds.served(1e6, 40)
-    assert rounds.pass_by(turned_away=1) == int(MOST * 0.8)
+    reached = rounds.pass_by(turned_away=1)
+    assert rounds.pass_by(turned_away=1) == int(reached * 0.75)
     before = rounds.window.slots
     # The first round is of calls that left before.
-    assert [rounds.pass_by() for _ in range(3)] == [before, before + 1, before + 2]
+    assert [rounds.pass_by() for _ in range(3)] == [before, before + 2, before + 4]
 
 
 def test_a_store_that_is_overtaxed_gets_fewer_calls_at_once_but_never_none() -> None:
@@ -199,7 +221,7 @@ def test_lost_answers_are_forgotten_as_well() -> None:
     assert window.slots == SLOTS_FIRST
 
 
-@pytest.mark.parametrize(("answered", "slots"), [(3, 3), (100, 100), (256, 409)])
+@pytest.mark.parametrize(("answered", "slots"), [(3, 3), (100, 100), (128, 128)])
 def test_where_most_of_a_round_is_turned_away_what_is_answered_is_what_there_is(
     answered: int, slots: int
 ) -> None:
