@@ -1,9 +1,10 @@
 """Several streams at once, of which a few are open at a time, merged into one that is bounded."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Generic, TypeVar
 
+from fsspec_commit.effects.ending import close
 from fsspec_commit.effects.parallel import ended, heard
 
 T = TypeVar("T")
@@ -118,8 +119,7 @@ class _Streams(Generic[T, R]):
             if batch:
                 await self._send(batch)
         finally:
-            if isinstance(stream, AsyncGenerator):
-                await stream.aclose()
+            await close(stream)
 
     async def _send(self, batch: list[R]) -> None:
         await self._room.acquire()

@@ -11,12 +11,12 @@ into each of these, after the last file was listed (see :mod:`~fsspec_commit.pro
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import NamedTuple, TypeVar
 
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
-from fsspec_commit.effects.ending import ending
+from fsspec_commit.effects.ending import close, ending
 from fsspec_commit.effects.merging import merged
 from fsspec_commit.effects.parallel import all_of
 from fsspec_commit.layout import StorePath
@@ -289,8 +289,7 @@ class _Begun:
     async def give_up(self) -> None:
         """Forget what is held, and list no more."""
         self._held, self._is_whole = [], True
-        if isinstance(self._listing, AsyncGenerator):
-            await self._listing.aclose()
+        await close(self._listing)
 
     async def entries(self) -> AsyncIterator[Entry]:
         """Every entry, from the first one on."""

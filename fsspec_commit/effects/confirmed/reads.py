@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from fsspec_commit.effects.confirm import unclassified
 from fsspec_commit.effects.confirmed.counted import Counted
+from fsspec_commit.effects.ending import close, ending
 from fsspec_commit.errors import (
     CommitError,
     CommitStateUnknownError,
@@ -140,8 +141,7 @@ class StoreReads(Counted):
         except Exception as error:
             raise unclassified(error) from error
         finally:
-            if isinstance(listing, AsyncGenerator):
-                await listing.aclose()
+            await close(listing)
 
     async def paths_of_few(self, path: StorePath, *, files_max: int) -> list[StorePath] | None:
         """Every file below the directory *path*; ``None`` if there are more than *files_max*.
@@ -153,15 +153,12 @@ class StoreReads(Counted):
         paths, is_whole = await self.list_in_order(path, path, path) or ([], False)
         if is_whole or len(paths) >= files_max:
             return paths if is_whole and len(paths) <= files_max else None
-        listing, found = self.list_tree(path), list[StorePath]()
-        try:
+        found: list[StorePath] = []
+        async with ending(self.list_tree(path)) as listing:
             async for entry in listing:
                 if len(found) == files_max:
                     return None
                 found.append(entry.path)
-        finally:
-            if isinstance(listing, AsyncGenerator):
-                await listing.aclose()
         return found
 
     @property
