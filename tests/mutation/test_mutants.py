@@ -16,7 +16,7 @@ import pytest
 from fsspec_commit.testing.simulation import run
 from tests.mutation.measure import results_in
 from tests.mutation.mutants import code_of, live_function, modules, mutants_of
-from tests.mutation.rate import Rate, known_and_killed, rate_of
+from tests.mutation.rate import Rate, known_and_killed, measured, rate_of
 from tests.mutation.survivors import NO_DIFFERENCE, SURVIVORS
 from tests.protocol.simulation.scenes import plan_of
 
@@ -110,6 +110,12 @@ def test_a_small_sample_says_little() -> None:
     undecided = Rate(700, 1_000, 200)
     assert (undecided.alive, undecided.least) == (100, Rate(700, 1_000).least)
     assert undecided.most == Rate(900, 1_000).most
+
+
+def test_the_last_measurement_shows_that_nine_of_ten_are_killed() -> None:
+    """Those that are known to survive count as alive here, and undecided ones as well."""
+    last = measured()
+    assert Rate(last["killed"], last["tried"], last["undecided"]).least >= KILLED_MIN
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fsspec_commit.protocol import commit, snapshot
@@ -29,6 +30,7 @@ def reads_no_epoch(patch: pytest.MonkeyPatch) -> None:
 
 
 def takes_a_job_that_just_ended_for_quiet(patch: pytest.MonkeyPatch) -> None:
+    """And looks for no epoch after it, which would tell as well: one of the two is enough here."""
     real = snapshot._is_steady
 
     def is_steady(earlier: Any, later: Any) -> bool:
@@ -36,7 +38,7 @@ def takes_a_job_that_just_ended_for_quiet(patch: pytest.MonkeyPatch) -> None:
         return real(earlier, later) or (was_quiet and later.phase is Phase.OVER)
 
     patch.setattr(snapshot, "_is_steady", is_steady)
-    takes_a_job_that_has_not_begun_for_over(patch)  # or its epoch would tell
+    takes_a_job_that_has_not_begun_for_over(patch)
 
 
 def takes_a_job_that_has_not_begun_for_over(patch: pytest.MonkeyPatch) -> None:
@@ -97,12 +99,11 @@ def read(family: str, schedule: int = 0, *faults: FaultAt) -> Plan:
 
 
 IN_MID_LISTING = FaultAt("reader0", 2, "halt", 20, verb="list_tree")
-BEFORE_IT_BEGINS = Plan(
-    family="disk",
-    schedule=570614006305,
-    old=("a.txt", "day=2/old.txt", "day=1/hour=2/old.txt", "old.txt"),
-    jobs=(JobPlan(name="a", mode="overwrite", names="exact", files=(("day=2/b.txt",),)),),
-    readers=(ReaderPlan(at_s=0.261),),
+BEFORE_IT_BEGINS = (
+    FaultAt("a.driver", 1, "halt", 20, verb="create"),  # job.json, when its directory is there
+    FaultAt("a.driver", 7, "halt", 60, verb="create"),  # the epoch, when old files are gone
+    FaultAt("reader0", 2, "halt", 40, verb="list_tree"),
+    FaultAt("reader0", 5, "halt", 80, verb="list_children"),  # the area, listed a second time
 )
 
 BUGS = {
@@ -120,7 +121,9 @@ BUGS = {
         takes_a_job_that_just_ended_for_quiet, ("P1", "P2"), plan=read("disk", 5)
     ),
     "takes a job that has not begun for over": Bug(
-        takes_a_job_that_has_not_begun_for_over, ("P1", "P2"), plan=BEFORE_IT_BEGINS
+        takes_a_job_that_has_not_begun_for_over,
+        ("P1", "P2"),
+        plan=replace(read("disk", 0, *BEFORE_IT_BEGINS), readers=(ReaderPlan(at_s=10.0),)),
     ),
     "shows new files too early": Bug(
         shows_the_new_files_of_decided_jobs, ("P1", "P2"), plan=read("gcs", 2)

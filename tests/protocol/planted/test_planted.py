@@ -1,4 +1,4 @@
-"""The simulator alone catches each planted bug: one that catches nothing proves nothing.
+"""Each planted bug is caught, most by the simulator alone: one that catches nothing proves nothing.
 
 In ``caught.json`` is measured, for each, in how many random runs it was caught, and which was the
 first. By day that run is repeated; by night the bug is looked for in runs that were never made.
