@@ -6,12 +6,12 @@ have not brought a quarter more, the store, the network or this machine does no 
 test for a full pipe. Delay, by which TCP Vegas and gradient limits go, says nothing of stores that
 turn a call away as soon as they would answer it.
 
-The first call that is turned away after that shows the limit: half as many leave until those that
-were in flight with it have ended, and then as many as were answered of them, less a few.
+The first call of many in flight that is turned away shows the limit: half as many leave until those
+that were in flight with it have ended, and then as many as were answered of them, less a few.
 
 From there the window follows the store as TCP follows a network: a share less whenever a call is
-turned away, then two calls more after each round, as long as that passes the same test (Chiu and
-Jain, 1989). All jobs on a store gain as much and lose the same share, so that they come to the same
+turned away, then a call or two more after each round, as long as that passes the same test (Chiu
+and Jain, 1989). All jobs on a store gain as much and lose the same share, so that they come to the same
 rate. A large window loses less (RFC 3649, HighSpeed TCP), since it comes back by two calls a round
 as well. Where most of a round was turned away, what was answered is all that the store takes. Once
 none has been turned away for many rounds, more are tried again, but not as many at once.
@@ -40,7 +40,7 @@ _WHILE_MEASURED = 1 / 2
 _KEPT = 0.97
 """Of as many as the store has answered."""
 _KEPT_MIN = 0.6
-"""Of those that there were: what one round shows of a store that others use as well is chance."""
+"""Fewer than that say too little: there are half as many then, and what the next round shows."""
 _LOST_SHARE = 1 / 8
 _MOST_OF_ROUND = 3 / 4
 
@@ -94,7 +94,7 @@ class Window:
         """
         if not self._is_cut:
             self._is_cut = True
-            if self.slots > SLOTS_FIRST and not self._is_wary:
+            if in_flight >= SLOTS_FIRST and self.slots > SLOTS_FIRST and not self._is_wary:
                 self._reached = self.slots
                 self._take(int(self.slots * _WHILE_MEASURED))
             else:
@@ -102,7 +102,7 @@ class Window:
             self._rest, self._is_wary = _REST, True
             self._turned_away = self._lost = 0
             self._ends = 0
-            self._ends_min = max(1, in_flight) if self._reached else self._round_of(in_flight)
+            self._ends_min = in_flight if self._reached else self._round_of(in_flight)
         self._turned_away += 1
 
     def lose(self) -> None:
@@ -124,8 +124,9 @@ class Window:
         if self._turned_away >= self._ends * _MOST_OF_ROUND:
             self._take(min(self.slots, max(1, self._ends - self._turned_away)))
         elif self._reached:
-            answered = 1 - self._turned_away / self._ends
-            self._take(int(self._reached * max(_KEPT_MIN, _KEPT * answered)))
+            answered = 1 - (self._turned_away + self._lost) / self._ends
+            if answered >= _KEPT_MIN:
+                self._take(int(self._reached * _KEPT * answered))
         elif self._lost >= self._ends * _LOST_SHARE:
             self._shrink()
         elif not self._is_cut:

@@ -8,17 +8,14 @@ published. Otherwise it lists again. A job that began and finished in between is
 The rules were checked over every interleaving of small jobs with one reader.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
-from enum import Enum
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from fsspec_commit.effects.confirmed.reads import refusals_as_damage
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.ending import ending
-from fsspec_commit.effects.parallel import all_of
 from fsspec_commit.errors import (
     JobNotActiveError,
     NewerVersionError,
@@ -26,99 +23,23 @@ from fsspec_commit.errors import (
     RequestError,
     SnapshotUnstableError,
 )
-from fsspec_commit.ids import JobId
-from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
+from fsspec_commit.layout import DestinationLayout, JobLayout
 from fsspec_commit.names import AREA, is_visible
 from fsspec_commit.protocol.bound_job import Bind, BoundJob, settle_command
-from fsspec_commit.protocol.damaged import damage_of
 from fsspec_commit.protocol.hidden_files import (
     Hides,
     bound_to_read,
     new_files_of,
     replaced_files_of,
 )
-from fsspec_commit.protocol.job_records import (
-    list_conclusively,
-    list_records,
-    recall_listed,
-    standing_decision,
-    standing_published,
-)
-from fsspec_commit.protocol.job_state import JobState, Listed, jobs_among, unusable_among
+from fsspec_commit.protocol.job_state import jobs_among
 from fsspec_commit.protocol.marks import epochs_among
-from fsspec_commit.records import Standing
-from fsspec_commit.records.job import Decision, Published
+from fsspec_commit.protocol.seen_jobs import Look, SeenJob, look_at_all
 
 T = TypeVar("T")
 
 TRIES_MAX = 64
 """How often the files are listed, before it is given up because jobs come and go all the time."""
-
-
-class Phase(Enum):
-    """How far a job has come, as it matters to a reader."""
-
-    QUIET = "undecided, or aborted: nothing of it is visible"
-    DECIDED = "some of its files may be visible, and none counts"
-    PUBLISHED = "all of its files count, and no old one that it replaces does"
-    OVER = "without job.json, not yet or no more: what it has done is in the listing"
-    ENDED = "over, and gone since it was listed: some of what it has done may not be in the listing"
-    DAMAGED = "nobody knows"
-
-
-@dataclass(frozen=True, slots=True)
-class SeenJob:
-    """A job as one look shows it.
-
-    Attributes:
-        layout: The job.
-        phase: How far it has come.
-        decision: Its decision, if that is to commit and the job is not over.
-        published: The record that every file is in place, if it stands.
-        damage: Why nobody knows how far it has come, if so.
-    """
-
-    layout: JobLayout
-    phase: Phase
-    decision: Standing[Decision] | None = None
-    published: Standing[Published] | None = None
-    damage: RecordError | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """All areas at one moment, and then the state of each job.
-
-    Attributes:
-        epochs: The epochs that stood.
-        jobs: Every job that had an area.
-    """
-
-    epochs: frozenset[StorePath]
-    jobs: Mapping[JobId, SeenJob]
-
-    def agrees_with(self, later: "Look") -> bool:
-        """Whether no job can have changed a visible file, or the meaning of one, in between."""
-        if self.epochs != later.epochs:
-            return False
-        return all(
-            _is_steady(self.jobs.get(job_id), later.jobs.get(job_id))
-            for job_id in {*self.jobs, *later.jobs}
-        )
-
-
-def _is_steady(earlier: SeenJob | None, later: SeenJob | None) -> bool:
-    """Whether a job did nothing visible between two looks, in each of which it may be missing.
-
-    One that is missing later, and had not decided, was aborted: had it finished, there would be
-    another epoch. One that was listed, and is over when its state is read, may have finished just
-    then. So may one that was over before, if its area has gone meanwhile: it had not begun.
-    """
-    if later is None:
-        return earlier is None or earlier.phase in {Phase.QUIET, Phase.OVER, Phase.ENDED}
-    if earlier is None:
-        return later.phase is Phase.QUIET
-    return earlier.phase is later.phase and later.phase is not Phase.ENDED
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +93,7 @@ async def steadily(reader: Reader, examine: Callable[[Look], Awaitable[T]]) -> T
         SnapshotUnstableError: No two looks agreed.
         RequestError: This is no destination, but lies inside one.
     """
-    look = await _look(reader.store)
+    look = await look_at_all(reader.store)
     for _ in range(TRIES_MAX):
         found: T | None = None
         failure: RecordError | JobNotActiveError | None = None
@@ -180,7 +101,7 @@ async def steadily(reader: Reader, examine: Callable[[Look], Awaitable[T]]) -> T
             found = await examine(look)
         except (RecordError, JobNotActiveError) as error:
             failure = error
-        later = await _look(reader.store)
+        later = await look_at_all(reader.store)
         if look.agrees_with(later):
             if not later.epochs and not later.jobs:
                 # Not before: the first job above may have begun since.
@@ -260,93 +181,6 @@ async def _list_committed(reader: Reader, look: Look) -> Snapshot:
                 size_bytes += entry.size_bytes
     names.sort()
     return Snapshot(names, size_bytes)
-
-
-async def _look(store: ConfirmedStore) -> Look:
-    destination = DestinationLayout(store.root)
-    whole = await store.list_at_once(destination.areas)
-    areas = await store.list_area(destination.areas) if whole is None else whole
-
-    async def read(layout: JobLayout) -> SeenJob:
-        # Where epochs are listed afterwards, they tell of a job that ends while its area is listed.
-        return await _read_job(store, layout, list_records if whole is None else list_conclusively)
-
-    there, at_once = jobs_among(areas, destination), store.records_at_once_max
-    jobs = await all_of(there, read, in_flight_max=at_once)
-    for state in unusable_among(areas, destination):
-        damage = RecordError(f"{state.layout.area!r}: {state.damage}", job_id=state.layout.job_id)
-        jobs.append(SeenJob(state.layout, Phase.DAMAGED, damage=damage))
-    if whole is None or _may_have_ended(jobs):
-        # An epoch must not have been listed before an area was, or before a job was found over, or
-        # else one that has finished between the two would be in neither. And one listing may show
-        # neither of two epochs.
-        again = await store.list_area(destination.areas)
-        areas += again
-        jobs = _with_ended(jobs, again, destination)
-    epochs = frozenset(one.path for one in epochs_among(areas, destination))
-    return Look(epochs, {job.layout.job_id: job for job in jobs})
-
-
-def _may_have_ended(jobs: Iterable[SeenJob]) -> bool:
-    """Whether one may have gone since all were listed, and have left an epoch."""
-    return any(job.phase is Phase.OVER for job in jobs)
-
-
-def _with_ended(
-    jobs: Sequence[SeenJob], again: Sequence[Listed], destination: DestinationLayout
-) -> list[SeenJob]:
-    """The jobs, of which those that are over may have gone before all were listed *again*."""
-    there = {layout.job_id for layout in jobs_among(again, destination)}
-    return [
-        replace(job, phase=Phase.ENDED)
-        if job.phase is Phase.OVER and job.layout.job_id not in there
-        else job
-        for job in jobs
-    ]
-
-
-async def _read_job(
-    store: ConfirmedStore,
-    layout: JobLayout,
-    listing: Callable[[ConfirmedStore, JobLayout], Awaitable[frozenset[StorePath] | None]],
-) -> SeenJob:
-    """The state of one job; claims are not read, since they say nothing about files."""
-    try:
-        with refusals_as_damage():
-            children = await listing(store, layout)
-            if children is None:
-                return await _read_void(store, layout)
-            if layout.decision in children:
-                return await _read_decided(store, layout, is_published=layout.published in children)
-            return SeenJob(layout, Phase.QUIET)
-    except JobNotActiveError:
-        return SeenJob(layout, Phase.OVER)
-    except RecordError as error:
-        return SeenJob(layout, Phase.DAMAGED, damage=error)
-
-
-async def _read_decided(store: ConfirmedStore, layout: JobLayout, *, is_published: bool) -> SeenJob:
-    """The state of a job in whose area a decision is listed, and ``published`` with it or not."""
-    decision = await standing_decision(store, layout)
-    if decision is None:
-        return SeenJob(layout, Phase.OVER)
-    if decision.record.state == "aborted":
-        return SeenJob(layout, Phase.QUIET)
-    if not is_published:
-        return SeenJob(layout, Phase.DECIDED, decision)
-    published = await standing_published(store, layout, decision)
-    if published is None:
-        await recall_listed(store, layout, layout.published, Published)
-        return SeenJob(layout, Phase.OVER)
-    return SeenJob(layout, Phase.PUBLISHED, decision, published)
-
-
-async def _read_void(store: ConfirmedStore, layout: JobLayout) -> SeenJob:
-    """A job without ``job.json``: over, unless somebody has deleted that from a decided job."""
-    damage = await damage_of(store, JobState(layout, "void"), check=lambda _: None)
-    if damage is None:
-        return SeenJob(layout, Phase.OVER)
-    return SeenJob(layout, Phase.DAMAGED, damage=damage)
 
 
 def _refuse_damaged(reader: Reader, look: Look) -> None:

@@ -17,7 +17,8 @@ from fsspec_commit.protocol.chosen import chosen_by
 from fsspec_commit.protocol.folded_names import spelling_on
 from fsspec_commit.protocol.hidden_files import bound_to_read, names_in_place
 from fsspec_commit.protocol.manifests import ChosenManifests
-from fsspec_commit.protocol.snapshot import Look, Phase, Reader, SeenJob, steadily
+from fsspec_commit.protocol.seen_jobs import Look, Phase, SeenJob
+from fsspec_commit.protocol.snapshot import Reader, steadily
 from fsspec_commit.protocol.success import FILENAMES_MAX
 from fsspec_commit.records import RECORD_BYTES_MAX, decode_strictly
 from fsspec_commit.records.success import SuccessData

@@ -12,9 +12,7 @@ import pytest
 from msgspec import structs
 
 import fsspec_commit as fc
-from fsspec_commit.ids import JobId
-from fsspec_commit.layout import DestinationLayout, StorePath
-from fsspec_commit.protocol.snapshot import TRIES_MAX, Look, Phase, SeenJob
+from fsspec_commit.protocol.snapshot import TRIES_MAX
 from fsspec_commit.records.job import JobRecord
 from fsspec_commit.store import Token
 from fsspec_commit.store.registry import wrapping
@@ -32,6 +30,7 @@ from tests.sweeps import by_day
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
+    from fsspec_commit.layout import StorePath
     from fsspec_commit.store import Capabilities, Entry, Store
     from fsspec_commit.testing.sweeps import Sweep
     from tests.scenes.flat_place import FlatPlace
@@ -297,26 +296,6 @@ def test_who_does_not_know_what_counts_says_so(tmp_path: Path) -> None:
     (area / "job.json").unlink()
     with pytest.raises(fc.RecordError, match=r"job\.json is gone"):
         fc.committed_files(destination)
-
-
-def test_looks_agree_if_no_job_can_have_done_anything_visible() -> None:
-    """Who is missing later has not decided, or is over; who has come since has not decided."""
-    layout = DestinationLayout(StorePath("b/out")).job(JobId("20261120T140355-9c1e5f00a1b2c3d4"))
-
-    def look(phase: Phase | None) -> Look:
-        jobs = {} if phase is None else {layout.job_id: SeenJob(layout, phase)}
-        return Look(frozenset(), jobs)
-
-    steady = {(phase, phase) for phase in (None, *Phase) if phase is not Phase.ENDED}
-    steady |= {(phase, None) for phase in (Phase.QUIET, Phase.OVER, Phase.ENDED)}
-    steady |= {(None, Phase.QUIET)}
-    phases = (None, *Phase)
-    assert steady == {
-        (earlier, later)
-        for earlier in phases
-        for later in phases
-        if look(earlier).agrees_with(look(later))
-    }
 
 
 @pytest.mark.parametrize("dies_at", [100, 350])

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import DestinationLayout, JobLayout, StorePath
-from fsspec_commit.protocol import snapshot
-from fsspec_commit.protocol.snapshot import Phase, SeenJob
+from fsspec_commit.protocol import seen_jobs
+from fsspec_commit.protocol.seen_jobs import Phase, SeenJob
 from tests.specs.explore import Found, explore_model
-from tests.specs.reader_jobs import PHASES, PLANS, Job, Plan, has_area
+from tests.specs.reader_jobs import PHASES, PLANS, At, Job, Plan, has_area
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,8 +39,9 @@ Weakened: TypeAlias = Literal[
     "decided_and_then_published",  # the epochs are trusted to tell, and in the next as well
     "decided_and_then_gone",
     "epochs_listed_first",  # before many areas
-    "not_listed_again_after_one_that_is_over",  # which may be one that had not begun before
-    "over_and_then_ended",
+    "not_listed_again_after_an_empty_area",  # which may be gone, and have left an epoch
+    "empty_and_then_over",  # an area that was empty before its job began is taken for one of a job
+    "empty_and_then_ended",  # that is over
     "epochs_of_one_listing",  # though one may show neither of two
     "epochs_in_any_order",
     "undecided_by_pages",  # `job.json` is listed, and then, when the job is over, no decision
@@ -55,9 +56,10 @@ Weakened: TypeAlias = Literal[
 ]
 # Of the two looks, what a weaker reader takes for the same.
 FORGIVEN: dict[str, set[tuple[Phase | None, Phase | None]]] = {
-    "undecided_and_then_over": {(Phase.QUIET, Phase.OVER), (Phase.QUIET, Phase.ENDED)},
-    "new_and_already_over": {(None, Phase.OVER), (None, Phase.ENDED)},
-    "over_and_then_ended": {(Phase.OVER, Phase.ENDED)},
+    "undecided_and_then_over": {(Phase.QUIET, Phase.OVER)},
+    "new_and_already_over": {(None, Phase.OVER)},
+    "empty_and_then_over": {(Phase.EMPTY, Phase.OVER)},
+    "empty_and_then_ended": {(Phase.EMPTY, Phase.ENDED)},
     "new_and_already_decided": {(None, Phase.DECIDED), (None, Phase.PUBLISHED)},
     "decided_and_then_published": {(Phase.DECIDED, Phase.PUBLISHED)},
     "decided_and_then_gone": {(Phase.DECIDED, None)},
@@ -171,7 +173,8 @@ class _Model:
         if job.at == "begun":
             yield "starts", _with(now, number, Job("open"))
         elif first is None or now.jobs[first].at == "gone":
-            yield "makes its area", _with(now, number, Job("begun"))
+            at: At = "begun" if self._plan.has_directories else "open"
+            yield "makes its area", _with(now, number, Job(at))
 
     def _ends(self, now: World, number: int, job: Job) -> Iterator[Step]:
         if job.at == "late":
@@ -262,14 +265,15 @@ class _Model:
             yield "lists all again", _has_listed(now, look, now.epochs)
 
     def _finds(self, now: World, look: Look, number: int) -> Iterator[tuple[str, Look]]:
-        phase = PHASES.get(now.jobs[number].at, Phase.OVER)
-        if phase is Phase.OVER and number in look.begun:
+        gone = Phase.EMPTY if self._plan.has_directories else Phase.OVER
+        phase = PHASES.get(now.jobs[number].at, gone)
+        if phase in {Phase.OVER, Phase.EMPTY} and number in look.begun:
             phase = Phase.QUIET
-        elif phase is not Phase.OVER and self._weakened == "undecided_by_pages":
+        elif phase not in {Phase.OVER, Phase.EMPTY} and self._weakened == "undecided_by_pages":
             yield f"lists job.json of {number}", look._replace(begun=look.begun | {number})
         left = look.to_read - {number}
         read = look._replace(to_read=left, phases=look.phases | {(number, phase)})
-        if phase is Phase.OVER and self._weakened != "not_listed_again_after_one_that_is_over":
+        if phase is Phase.EMPTY and self._weakened != "not_listed_again_after_an_empty_area":
             read = read._replace(epochs=None)
         yield f"finds {number} {phase.name.lower()}", read
 
@@ -360,7 +364,7 @@ class _Model:
 def agree(earlier: Shown, later: Shown) -> bool:
     """Whether two looks agree, as the code says."""
     one, other = (
-        snapshot.Look(
+        seen_jobs.Look(
             frozenset(_DESTINATION.epoch(Nonce(f"{epoch:032x}")) for epoch in epochs),
             {layout.job_id: SeenJob(layout, phase) for layout, phase in _placed(phases)},
         )
@@ -375,9 +379,9 @@ def _placed(phases: Phases) -> Iterator[tuple[JobLayout, Phase]]:
 
 
 def _has_listed(now: World, look: Look, epochs: frozenset[int]) -> Look:
-    """A look when all has been listed once more: who is over may have gone since the first time."""
+    """A look when all has been listed once more: an area may have gone since the first time."""
     phases = (
-        (number, phase if phase is not Phase.OVER or has_area(now.jobs[number]) else Phase.ENDED)
+        (number, phase if phase is not Phase.EMPTY or has_area(now.jobs[number]) else Phase.ENDED)
         for number, phase in look.phases
     )
     return look._replace(phases=frozenset(phases), epochs=epochs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
-from fsspec_commit.protocol.snapshot import Phase
+from fsspec_commit.protocol.seen_jobs import Phase
 
 Paged: TypeAlias = Literal["in any order", "in order"]
 
@@ -16,9 +16,10 @@ PHASES: dict[At, Phase] = {
     **dict.fromkeys(("open", "aborted"), Phase.QUIET),
     "decided": Phase.DECIDED,
     **dict.fromkeys(("published", "marked"), Phase.PUBLISHED),
-    **dict.fromkeys(("begun", "ending"), Phase.OVER),
+    "begun": Phase.EMPTY,
+    "ending": Phase.OVER,
 }
-"""How the reader finds a job; who has no area is over for whom has seen it before."""
+"""How the reader finds a job that has an area."""
 
 
 class Job(NamedTuple):
@@ -47,7 +48,8 @@ class Plan(NamedTuple):
     ``lost`` is the job of which all files but the first are lost. Where there are ``many`` areas,
     they are not listed at one moment. Where the listing is ``paged``, neither are the epochs:
     ``in any order``, as on a disk, where younger ones first is the worst, they are listed with the
-    areas and after the states; ``in order`` what comes after the states is enough.
+    areas and after the states; ``in order`` what comes after the states is enough. Without
+    directories there is no area before ``job.json``, so that one that is gone was one.
     """
 
     new: tuple[tuple[str, ...], ...]
@@ -57,6 +59,7 @@ class Plan(NamedTuple):
     many: bool = False
     paged: Paged | None = None
     aborts: bool = True
+    has_directories: bool = True
 
 
 PLANS = {
@@ -70,6 +73,13 @@ PLANS = {
     ),
     "two epochs in order": Plan(
         (("a", "z"), ("b",)), after=(None, 0), many=True, paged="in order", aborts=False
+    ),
+    "an overwrite, without directories": Plan((("a", "z"),), frozenset({0}), has_directories=False),
+    "two overwrites, without directories": Plan(
+        (("a", "z"), ("b",)), frozenset({0, 1}), (None, 0), has_directories=False
+    ),
+    "two of many, without directories": Plan(
+        (("a", "z"), ("b",)), after=(None, 0), many=True, has_directories=False
     ),
     "two appends": Plan((("a",), ("z",)), aborts=False),
     "two of many": Plan((("a",), ("z",)), many=True, aborts=False),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fsspec_commit.protocol import commit, snapshot
+from fsspec_commit.protocol import commit, seen_jobs, snapshot
 from fsspec_commit.protocol.marks import begin_epoch as real_begin
 from fsspec_commit.protocol.retire import retire_job as real_retire
-from fsspec_commit.protocol.snapshot import Look, Phase
+from fsspec_commit.protocol.seen_jobs import Look, Phase
 from fsspec_commit.testing.simulation import FaultAt, JobPlan, Plan, ReaderPlan
 from tests.protocol.planted.bug import Bug
 
@@ -30,19 +30,20 @@ def reads_no_epoch(patch: pytest.MonkeyPatch) -> None:
 
 
 def takes_a_job_that_just_ended_for_quiet(patch: pytest.MonkeyPatch) -> None:
-    """And looks for no epoch after it, which would tell as well: one of the two is enough here."""
-    real = snapshot._is_steady
+    real = seen_jobs._is_steady
 
     def is_steady(earlier: Any, later: Any) -> bool:
         was_quiet = earlier is None or earlier.phase is Phase.QUIET
         return real(earlier, later) or (was_quiet and later.phase is Phase.OVER)
 
-    patch.setattr(snapshot, "_is_steady", is_steady)
-    takes_a_job_that_has_not_begun_for_over(patch)
+    patch.setattr(seen_jobs, "_is_steady", is_steady)
 
 
 def takes_a_job_that_has_not_begun_for_over(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(snapshot, "_may_have_ended", lambda _: False)
+    async def has_begun(*_: Any) -> bool:
+        return True
+
+    patch.setattr(seen_jobs, "_has_begun", has_begun)
 
 
 def shows_the_new_files_of_decided_jobs(patch: pytest.MonkeyPatch) -> None:

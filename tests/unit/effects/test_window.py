@@ -112,12 +112,32 @@ def test_the_refusals_of_one_round_count_once() -> None:
 
 @pytest.mark.parametrize(
     ("turned_away", "share"),
-    [(1, 0.97 * (MOST - 1) / MOST), (128, 0.97 * 3 / 4), (256, 0.6), (380, 0.6)],
+    [(1, 0.97 * (MOST - 1) / MOST), (128, 0.97 * 3 / 4), (256, 1 / 2), (380, 1 / 2)],
 )
 def test_the_first_refusal_shows_how_many_are_answered(turned_away: int, share: float) -> None:
     rounds = Rounds()
     rounds.served(1e6, 40)
     assert rounds.pass_by(turned_away=turned_away) == int(MOST * share)
+
+
+def test_what_is_lost_then_was_not_answered() -> None:
+    rounds = Rounds()
+    rounds.served(1e6, 40)
+    assert rounds.pass_by(turned_away=1, lost=102) == int(MOST * 0.97 * (1 - 103 / MOST))
+    rounds = Rounds()
+    rounds.served(1e6, 40)
+    assert rounds.pass_by(turned_away=1, lost=500) == MOST // 2
+
+
+@pytest.mark.parametrize("in_flight", [1, 3, SLOTS_FIRST - 1])
+def test_a_few_calls_that_are_turned_away_show_no_limit(in_flight: int) -> None:
+    """Such as those between the many that publish and the many that delete."""
+    rounds = Rounds()
+    rounds.served(1e6, 40)
+    for left in reversed(range(in_flight)):
+        rounds.window.turn_away(left + 1)
+        rounds.window.end(10.0, left)
+    assert rounds.window.slots == int(MOST * 0.75)
 
 
 def test_while_that_is_found_out_half_as_many_leave() -> None:
