@@ -37,11 +37,16 @@ OF_DRIVERS = {"run", "start", "task", "commit", "continue"}
 
 
 class TwoVersions:
-    """Drivers of one version, and whoever settles their jobs of the other; in races, by turns."""
+    """Drivers of one version, and whoever settles their jobs of the other; in races, by turns.
 
-    def __init__(self, drivers: Processes, others: Processes) -> None:
+    Whoever cleans, this version does so after it: the earlier one leaves an upload of ``_SUCCESS``
+    that nobody has recorded.
+    """
+
+    def __init__(self, drivers: Processes, others: Processes, *, this: Processes) -> None:
         self._drivers = drivers
         self._others = others
+        self._this = this
 
     def ask(self, op: str, **request: object) -> Answer:
         return self.race({"op": op, **request})[0]
@@ -49,10 +54,16 @@ class TwoVersions:
     def do(self, op: str, **request: object) -> Any:
         answer = self.ask(op, **request)
         assert "result" in answer, answer.get("error", answer)
+        if op == "clean":
+            self._this.do(op, **request)
         return answer["result"]
 
     def series(self, *requests: Answer) -> list[Answer]:
-        return self._others.series(*requests)
+        answers = self._others.series(*requests)
+        for request in requests:
+            if request["op"] == "clean":
+                self._this.do(**request)
+        return answers
 
     def race(self, *requests: Answer) -> list[Answer]:
         """All at one moment; of several that ask for the same each other one is of the other."""
@@ -88,7 +99,8 @@ def both(
 ) -> TwoVersions:
     """The earlier version drives jobs, or settles them."""
     is_driver = request.param == "driver"
-    return TwoVersions(*((of_earlier, processes) if is_driver else (processes, of_earlier)))
+    sides = (of_earlier, processes) if is_driver else (processes, of_earlier)
+    return TwoVersions(*sides, this=processes)
 
 
 KILLS: dict[str, Callable[..., None]] = {
