@@ -21,6 +21,7 @@ CONSTANTS
     Conditional,    \* whether who deletes old files may have looked for job.json before
     Collect,        \* "messages", or "store": tasks leave pointers in the area
     InPlace,        \* whether the file of task 1 has the name of the old file
+    Appends,        \* whether the job adds to what is there: no old file goes
     Tasks, Tries,   \* numbers from 1; an attempt is a pair of the two
     LateTries,      \* the attempts, by their second number, that write again after their commit
     Drivers, Resumers, Aborters, Cleaners, Operators,   \* who settles the job
@@ -245,7 +246,8 @@ KeepManifests(d) ==
 (* The look and the marker do not wait for each other. *)
 Look(d) ==
     /\ at[d] \in {"look", "look last"}
-    /\ Takes(d, [holds[d] EXCEPT !.replaced = store.visible[OldName], !.stale = store.marker])
+    /\ Takes(d, [holds[d] EXCEPT !.replaced = IF Appends THEN None ELSE store.visible[OldName],
+                                 !.stale = store.marker])
     /\ Go(d, IF at[d] = "look" THEN "prepare" ELSE "decide")
     /\ OnlyReads /\ UNCHANGED todo /\ UNCHANGED others
 
@@ -320,7 +322,9 @@ ByDecision(s) ==
     ELSE IF holds[s].state = "aborted"
          THEN IF s \in Aborters \cup Cleaners \cup Operators THEN "retire"
               ELSE "told not committed"
-    ELSE IF s \in Resumers \cup Operators THEN "load" ELSE "told committed"
+    ELSE IF s \in Resumers \cup Operators THEN "load"
+    ELSE IF s \in Cleaners /\ ~Rule("A clean leaves alone what has decided to commit") THEN "retire"
+    ELSE "told committed"
 
 ReadJobAfterDecision(s) ==
     /\ at[s] = "read job"
@@ -343,9 +347,15 @@ LoadManifests(s) ==
     /\ Go(s, IF ChosenIn(holds[s]) \subseteq store.manifests THEN "read published" ELSE "over?")
     /\ OnlyReads /\ Same /\ UNCHANGED others
 
+DeleteRequest(s) == [verb |-> "delete old", token |-> holds[s].replaced]
+IsDeleted(s) == ~InPlace /\ holds[s].replaced # None
+
+(* Where no old file goes, nobody looks for job.json once more. *)
+WhenPublished(s) == IF IsDeleted(s) THEN "lease" ELSE "finish"
+
 ReadPublished(s) ==
     /\ at[s] = "read published"
-    /\ Go(s, IF store.published THEN "lease" ELSE "stale")
+    /\ Go(s, IF store.published THEN WhenPublished(s) ELSE "stale")
     /\ todo' = [todo EXCEPT ![s] = Tasks]
     /\ UNCHANGED holds /\ OnlyReads /\ UNCHANGED others
 
@@ -357,7 +367,8 @@ BeginClean(c) ==
        THEN IF store.decision # None /\ store.decision.state = "committed"
             THEN /\ Go(c, IF c \in Operators THEN "refused" ELSE "told committed")
                  /\ UNCHANGED holds
-            ELSE Takes(c, Aborted(c)) /\ Go(c, "decide")
+            ELSE /\ Takes(c, Aborted(c))
+                 /\ Go(c, IF Rule("A clean decides before it removes") THEN "decide" ELSE "retire")
        ELSE /\ ~IsEmpty(store) /\ Rule("What is left of a job that is over is removed")
             /\ Takes(c, None) /\ Go(c, "uploads")
     /\ OnlyReads /\ UNCHANGED todo /\ UNCHANGED others
@@ -403,17 +414,15 @@ SayPublished(s) ==
     /\ SaysPublished(s)
     /\ Answered([verb |-> "create published"])
     /\ Go(s, IF at[s] = "last say" \/ ~TakesRecords(store) THEN "over?"
-             ELSE IF at[s] = "say" THEN "delete" ELSE "lease")
+             ELSE IF at[s] = "say" THEN "delete" ELSE WhenPublished(s))
     /\ Same /\ UNCHANGED others
 
 ReadJobBeforeDeleting(s) ==
-    /\ at[s] = "lease" \/ (at[s] = "publish" /\ todo[s] = {} /\ Conditional)
+    /\ \/ at[s] = "lease"
+       \/ at[s] = "publish" /\ todo[s] = {} /\ Conditional /\ IsDeleted(s)
     /\ Go(s, IF at[s] = "lease" THEN IF store.job THEN "delete" ELSE "over?"
              ELSE IF store.job THEN "say" ELSE "last say")
     /\ OnlyReads /\ Same /\ UNCHANGED others
-
-DeleteRequest(s) == [verb |-> "delete old", token |-> holds[s].replaced]
-IsDeleted(s) == ~InPlace /\ holds[s].replaced # None
 
 DeleteOld(s) ==
     /\ \/ at[s] = "delete"
@@ -653,10 +662,11 @@ P8StaysDecided ==
     later = "idle" =>
         \A d \in ToCommit : HasSpoilt(d) => store.job /\ store.decision = d /\ ~store.published
 
-(* Old files stay until each new one is there; then none is left. *)
+(* Old files stay until each new one is there; then none is left, but of a job that appends all. *)
 P9NothingLost ==
-    /\ later = "idle" /\ ~InPlace /\ store.visible[OldName] # Old => \E d \in ToCommit : Stands(d)
-    /\ later = "idle" /\ Returned => store.visible[OldName] # Old
+    /\ later = "idle" /\ ~InPlace /\ store.visible[OldName] # Old
+         => ~Appends /\ \E d \in ToCommit : Stands(d)
+    /\ later = "idle" /\ ~Appends /\ Returned => store.visible[OldName] # Old
 
 (* A marker speaks for whole datasets only. *)
 MarkerMeansComplete ==

@@ -66,9 +66,12 @@ GCS = {"Committer": '"manifest"'}
 ON_A_DISK = {**GCS, "Directories": "TRUE"}
 TASKS, TRIES, LATE = {"Tasks": "{1, 2}"}, {"Tries": "{1, 2}"}, {"LateTries": "{1}"}
 LOST, LATER = {"Losses": "1"}, {"LaterJob": "TRUE"}
+IN_PLACE, COLLECTED = {"InPlace": "TRUE"}, {"Collect": '"store"'}
+APPENDED = {"Appends": "TRUE"}
 DRIVER = {"Aborters": "{}"}
 RESUMED = {"Resumers": '{"resumer"}', "Aborters": "{}"}
 BOTH = {"Resumers": '{"resumer"}'}
+CLEANED = {"Cleaners": '{"cleaner"}'}
 OPERATOR = {**DRIVER, "Operators": '{"operator"}'}
 TWO = {"Appends": "{}", "Overwrites": "{1, 2}", "Second": "{}"}
 ALIVE = {**TWO, "Recovers": "FALSE"}
@@ -99,7 +102,38 @@ OF_THREE = {
         THREE, {"Appends": "{1}", "Replaces": "{2}", "Overwrites": "{3}", "Second": "{1}"}
     ),
 }
-BY_DAY = {"one job": job(), "two jobs": jobs()}
+BY_DAY = {
+    "one job": job(),
+    "a cleaner": job(DRIVER, CLEANED),
+    "in place, and collected by the store": job(IN_PLACE, COLLECTED),
+    "two jobs": jobs(),
+}
+CLEANED_UP = {
+    "v1, a cleaner beside the others, and a lost answer": job(BOTH, V1, CLEANED, LOST),
+    "v1, a cleaner and a later job": job(DRIVER, V1, CLEANED, LATER, LOST),
+    "manifest with directories, a cleaner and a lost answer": job(
+        RESUMED, ON_A_DISK, CLEANED, LOST
+    ),
+    "manifest, a cleaner and a lost answer": job(DRIVER, GCS, CLEANED, LOST),
+    "magic, a cleaner beside a resumer": job(RESUMED, CLEANED),
+    "magic, a cleaner and a lost answer": job(DRIVER, CLEANED, LOST),
+}
+OTHER_FILES = {
+    "v1, in place, collected, and a lost answer": job(BOTH, V1, IN_PLACE, COLLECTED, LOST),
+    "manifest with directories, in place, collected, and a lost answer": job(
+        BOTH, ON_A_DISK, IN_PLACE, COLLECTED, LOST
+    ),
+    "manifest, in place, collected, and a lost answer": job(
+        RESUMED, GCS, IN_PLACE, COLLECTED, LOST
+    ),
+    "magic, in place, collected, and a lost answer": job(RESUMED, IN_PLACE, COLLECTED, LOST),
+    "magic, in place and a later job": job(RESUMED, IN_PLACE, LATER),
+    "v1, two tries, collected": job(BOTH, V1, TRIES, COLLECTED),
+    "magic, two tries, collected": job(DRIVER, TRIES, COLLECTED),
+    "v1, an append, a later job and a lost answer": job(RESUMED, V1, APPENDED, LATER, LOST),
+    "magic, an append and a lost answer": job(RESUMED, APPENDED, LOST),
+    "magic, an append and a later job": job(RESUMED, APPENDED, LATER),
+}
 BY_NIGHT = {
     "resumed and aborted": job(BOTH),
     "v1, two tries": job(BOTH, V1, TRIES),
@@ -109,6 +143,8 @@ BY_NIGHT = {
     "manifest, a late writer and a later job": job(BOTH, GCS, LATE, LATER),
     "manifest, a late writer and two tasks": job(BOTH, GCS, LATE, TASKS),
     "manifest, a late writer, two tasks and a later job": job(BOTH, GCS, LATE, TASKS, LATER),
+    "manifest with directories, a lost answer": job(BOTH, ON_A_DISK, LOST),
+    "manifest, a lost answer": job(RESUMED, GCS, LOST),
     "magic, a late writer": job(BOTH, LATE),
     "magic, a later job": job(BOTH, LATER, LOST),
     "magic, two tries": job(BOTH, TRIES),
@@ -116,6 +152,8 @@ BY_NIGHT = {
     "magic, two tasks": job(BOTH, TASKS),
     "magic, two tasks and a later job": job(BOTH, TASKS, LATER),
     "magic, two tasks and a lost answer": job(BOTH, TASKS, LOST),
+    **CLEANED_UP,
+    **OTHER_FILES,
     "settled, magic": job(OPERATOR, liveness=SETTLED),
     "settled, v1": job(OPERATOR, V1, liveness=SETTLED),
     "two jobs, one with a twin": jobs(TWO, {"Twins": "{1}", "GivesUp": "TRUE"}),
@@ -147,6 +185,10 @@ WEAKER = {
     "Old files go when every new one is in place": Weaker("P9NothingLost", job(DRIVER)),
     "The epoch changes before the area goes": Weaker("EpochBeforeEnd", job(DRIVER)),
     "An abort decides before it removes": Weaker("EpochBeforeEnd", job()),
+    "A clean decides before it removes": Weaker("EpochBeforeEnd", job(DRIVER, CLEANED)),
+    "A clean leaves alone what has decided to commit": Weaker(
+        "EpochBeforeEnd", job(DRIVER, CLEANED)
+    ),
     "Without its message an attempt never happened": Weaker("P3Chosen", job(DRIVER)),
     "Who has begun to commit discards nothing that may be chosen": Weaker(
         "P3Chosen", job(DRIVER, {"Collect": '"store"'})

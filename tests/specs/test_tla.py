@@ -1,7 +1,7 @@
 """The specification in TLA+, by TLC: it holds, and each of its rules is needed.
 
-By day with the two configurations as they stand in `docs/spec`; by night with those of
-`configurations.py`, of which each must have exactly the states that were counted there.
+By day with the two configurations as they stand in `docs/spec`, and two more that are small; by
+night with the others of `configurations.py`. Each must have exactly the states that were counted.
 """
 
 from __future__ import annotations
