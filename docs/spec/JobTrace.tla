@@ -57,6 +57,16 @@ FindDecided(d) ==
     /\ Go(d, "refused")
     /\ OnlyReads /\ Same /\ UNCHANGED others
 
+(* Who appends looks for the names of its files before it decides.  One that is taken may be a file
+   of its job that another driver has decided and published: so it asks what was decided.  In Job.tla
+   its create shows that, as in FindDecided. *)
+FindTaken(d, task) ==
+    /\ d \in Drivers /\ Appends
+    /\ at[d] \in {"look", "look last", "prepare", "decide"}
+    /\ \E a \in Attempts : a[1] = task /\ store.visible[NameOf(a)] = a
+    /\ Go(d, "refused")
+    /\ OnlyReads /\ Same /\ UNCHANGED others
+
 (* The marker is prepared beside the look.  When that has found the job gone, or decided, the request
    is given up, and may come whenever it comes. *)
 PrepareInVain(d) ==
@@ -64,6 +74,14 @@ PrepareInVain(d) ==
                  "told committed", "told not committed", "told unknown"}
     /\ Answered([verb |-> "prepare marker", by |-> d])
     /\ UNCHANGED at /\ Same /\ UNCHANGED others
+
+(* Where the store collects messages, a driver that does not find all of them asks whether somebody
+   has settled the job.  In Job.tla a driver begins when there is one of each task. *)
+FindMissing(d) ==
+    /\ d \in Drivers /\ Collect = "store" /\ at[d] = "idle"
+    /\ \E t \in Tasks : store.pointers[t] = None
+    /\ Go(d, "refused")
+    /\ OnlyReads /\ Same /\ UNCHANGED others
 
 (* The steps of a settler that an event may be. *)
 OfSettler(e) ==
@@ -87,16 +105,19 @@ OfSettler(e) ==
       [] e.what = "create decision" -> CreateDecision(e.who)
       [] e.what = "read decision" -> ReadDecision(e.who) \/ FindDecided(e.who)
       [] e.what = "read published" -> ReadPublished(e.who)
+      [] e.what = "read pointer" -> e.who \in Drivers /\ (BeginCommit(e.who) \/ FindMissing(e.who))
       [] e.what = "delete decision" ->
             TakeBackDecision(e.who) \/ DeleteDecision(e.who) \/ DeleteTheRest(e.who)
       [] e.what = "list area" ->
             \/ BeginClean(e.who) \/ AskWhetherOver(e.who) \/ AskHowItEnded(e.who)
             \/ store.decision = None /\ TakeBackDecision(e.who)
       [] e.what = "remove marker" -> RemoveStaleMarker(e.who)
-      [] e.what \in {"publish", "observe"} -> PublishFile(e.who, e.task)
+      [] e.what = "publish" -> PublishFile(e.who, e.task)
+      [] e.what = "observe" -> PublishFile(e.who, e.task) \/ FindTaken(e.who, e.task)
       [] e.what = "create published" -> SayPublished(e.who)
       [] e.what = "delete old" -> DeleteOld(e.who)
-      [] e.what = "publish marker" -> PublishMarker(e.who)
+      [] e.what = "publish marker" ->    \* who appends lists nothing, but looks at the marker
+            PublishMarker(e.who) \/ (Appends /\ Look(e.who))
       [] e.what = "create epoch" -> BeginEpoch(e.who)
       [] e.what = "rename area" -> RetireByRename(e.who)
       [] e.what = "delete job.json" -> DeleteJobJson(e.who)
@@ -112,8 +133,12 @@ OfSettler(e) ==
 (* What an event that changed something has changed. *)
 Effect(e) ==
     CASE e.what = "create decision" -> store.decision = None /\ store'.decision # None
-      [] e.what = "publish" -> store'.visible[e.task] \in Attempts
+      [] e.what = "publish" -> \E a \in Attempts : a[1] = e.task /\ store'.visible[NameOf(a)] = a
       [] OTHER -> TRUE
+
+(* S3 answers who completes an upload again as if that had done something.  It comes to that where the
+   first request was not answered. *)
+MayBeRepeated == Committer = "magic" /\ losses < Losses
 
 (* A request that changed nothing, since it was carried out before. *)
 Idempotent(e) ==
@@ -121,6 +146,9 @@ Idempotent(e) ==
          [] e.what = "delete job.json" -> ~store.job
          [] e.what = "delete old" -> store.visible[OldName] = None
          [] e.what = "remove marker" -> store.marker = None
+         [] e.what = "publish marker" -> MayBeRepeated /\ store.marker = Ours
+         [] e.what = "publish" ->
+               MayBeRepeated /\ \E a \in Attempts : a[1] = e.task /\ store.visible[NameOf(a)] = a
          [] e.what = "create epoch" -> store.epoch
          [] e.what = "rename area" -> ~store.job
          [] e.what = "discard" -> e.who \notin store.sources \cup store.manifests
@@ -136,6 +164,7 @@ Told(e) ==
 
 Happens(e) ==
     \/ OfAttempt(e) /\ Counts
+       /\ (e.what = "create pointer" => e.changed = (store' # store))
     \/ OfSettler(e) /\ Counts
        /\ IF e.changed THEN Effect(e) ELSE e.what # "delete the rest" => store' = store
     \/ e.changed /\ ArriveLate /\ Counts /\ store' # store /\ Effect(e)
@@ -153,7 +182,6 @@ Hidden ==
             \/ (RemoveStaleMarker(s) /\ holds[s].stale = None)
             \/ (DeleteTheRest(s) /\ holds[s] # None /\ holds[s].state = "aborted")
             \/ (DeleteTheRest(s) /\ Emptied(store) = store)    \* all of it went before the decision
-            \/ (DeleteOld(s) /\ ~IsDeleted(s))
     /\ Counts
 
 TraceNext ==

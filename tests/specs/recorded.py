@@ -9,32 +9,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from random import Random
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from fsspec_commit.store import AtomicRename
-from fsspec_commit.testing.simulation import (
-    FAMILIES,
-    AttemptPlan,
-    CleanerPlan,
-    FaultAt,
-    HelperPlan,
-    JobPlan,
-    Plan,
-)
+from tests.specs.drawn_runs import OLD, truth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fsspec_commit.testing.simulation import Run
-    from fsspec_commit.testing.simulation.plan import HelperKind
-    from fsspec_commit.testing.simulation.process import FaultKind
     from fsspec_commit.testing.simulation.trace import Event
 
-UUID = "6a0d9b8e-5c0f-4a55-9f0e-0123456789ab"
-OLD = f"old-{UUID}.txt"
 ROOT = "bucket/top/out/"
-TASKS, TRIES = 2, 2
 WRITES = frozenset(
     {
         *("create", "put", "finish", "start", "put_part", "complete", "abort", "delete"),
@@ -42,17 +27,6 @@ WRITES = frozenset(
         "remove_empty_directory",
     }
 )
-KINDS: tuple[FaultKind, ...] = (
-    "crash_before",
-    "crash_after",
-    "error",
-    "error_but_applied",
-    "applied_late",
-    "hang",
-    "halt",
-)
-HELPERS: tuple[HelperKind, ...] = ("twin", "resumer", "aborter")
-Committer = Literal["v1", "manifest", "magic"]
 Table: TypeAlias = tuple[tuple[str, str, str], ...]
 # Of each: the verbs, the path in the job's area, the event.
 IN_AREA: Table = (
@@ -60,7 +34,7 @@ IN_AREA: Table = (
     ("finish", r"tasks/.*", "write file"),
     ("rename_directory", r"committed/.*", "seal"),
     ("create", r"manifests/.*", "create manifest"),
-    ("create", r"chosen/\d+", "create pointer"),
+    ("create|put", r"chosen/\d+", "create pointer"),
     ("create", r"_SUCCESS-.*", "prepare marker"),
     ("create", r"decision", "create decision"),
     ("create", r"published", "create published"),
@@ -79,6 +53,7 @@ IN_AREA: Table = (
     ("read", r"manifests/.*", "read manifest"),
     ("read", r"decision", "read decision"),
     ("read", r"published", "read published"),
+    ("read", r"chosen/\d+", "read pointer"),
     # Other jobs look at claims, and there are none here; the rest names what the decision holds.
     ("create|put|finish", r"(claim|alive|replaced|chosen)-.*", ""),
     # Only what is listed here is aborted: an attempt itself says what it has begun.
@@ -123,88 +98,9 @@ class Recorded:
 
     def __str__(self) -> str:
         told = ", ".join(f'"{one}"' for one in self.told)
-        truths = f"changed |-> {_tla(self.changed)}, nothing |-> {_tla(self.nothing)}"
+        truths = f"changed |-> {truth(self.changed)}, nothing |-> {truth(self.nothing)}"
         named = f'who |-> {self.who}, what |-> "{self.what}", task |-> {self.task}'
         return f"[{named}, {truths}, as |-> {{{told}}}]"
-
-
-def _tla(truth: bool) -> str:  # as TLA+ writes it
-    return "TRUE" if truth else "FALSE"
-
-
-@dataclass(frozen=True)
-class Kind:
-    """What the specification tells kinds of stores apart by.
-
-    Attributes:
-        committer: The committer that it gets.
-        directories: Whether an area goes by one rename.
-        conditional: Whether who deletes old files may have looked for ``job.json`` before.
-    """
-
-    committer: Committer
-    directories: bool
-    conditional: bool
-
-    def __str__(self) -> str:
-        directories = ", directories" * self.directories
-        return f"{self.committer}{directories}{', conditional' * self.conditional}"
-
-    def constants(self) -> dict[str, str]:
-        """The same, as constants of the specification."""
-        return {
-            "Committer": f'"{self.committer}"',
-            "Directories": _tla(self.directories),
-            "Conditional": _tla(self.conditional),
-        }
-
-
-def kind_of(family: str) -> Kind:
-    """What `selection` makes of a kind of store."""
-    found, facts = FAMILIES[family], FAMILIES[family].capabilities
-    # Where listings are paged, so may be the rename of a directory.
-    if found.has_directories and not facts.paged_listing:
-        return Kind("v1", directories=True, conditional=facts.delete_if_match is True)
-    committer: Committer = "magic" if found.habits.renames is AtomicRename.NONE else "manifest"
-    return Kind(committer, directories=False, conditional=True)
-
-
-def draw(seed: int, family: str) -> Plan:
-    """A run of one job, with others who settle it and some faults."""
-    random = Random(f"spec {seed} {family}")
-    attempts = [AttemptPlan(task=task) for task in range(TASKS)]
-    attempts += [
-        AttemptPlan(task=random.randrange(TASKS), at_s=random.choice((0.0, 0.1, 3.0)))
-        for _ in range(random.randrange(2))
-    ]
-    helpers = [
-        HelperPlan(kind=kind, at_s=random.choice((0.0, 0.5, 1.0, 2.0, 5.0, 40.0)))
-        for kind in HELPERS
-        if random.random() < 0.4
-    ]
-    cleaners = [CleanerPlan(at_s=random.choice((0.5, 2.0, 50.0)))] if random.random() < 0.3 else []
-    job = JobPlan(
-        name="a",
-        mode="overwrite",
-        files=tuple((f"{task}.txt",) for task in range(TASKS)),
-        attempts=tuple(attempts),
-        helpers=tuple(helpers),
-        then="leave",
-        keeps=seed % 2 == 1,
-    )
-    actors = ["a.driver", *(f"a.{one.kind}{number}" for number, one in enumerate(helpers))]
-    faults = [
-        FaultAt(random.choice(actors), random.randrange(1, 40), random.choice(KINDS))
-        for _ in range(random.randrange(3))
-    ]
-    return Plan(
-        family=family,
-        schedule=seed,
-        old=(OLD,),
-        jobs=(job,),
-        cleaners=tuple(cleaners),
-        faults=tuple(faults),
-    )
 
 
 def events_of(run: Run) -> list[Recorded]:
@@ -222,6 +118,10 @@ class _Reading:
         self._job = began[0].rpartition(" ")[2] if began else ""
         self._events = run.trace.events
         self._plan = run.plan.jobs[0]
+        # Names that say nothing of a job: those of its files, if it has them exactly.
+        self._exact = {name for names in self._plan.files for name in names}
+        if self._plan.names != "exact":
+            self._exact = set()
         self._calls: dict[str, str] = {}
         self._taken: set[str] = set()
         area = f"{ROOT}_commit/{self._job}"
@@ -258,7 +158,9 @@ class _Reading:
             call, _, job = event.what.removeprefix("calls ").partition(" of job ")
             self._calls[event.actor] = call if job == self._job else ""
             if job == self._job and event.actor.startswith(("a.driver", "a.twin")):
-                yield Recorded(who, f"calls {call}", changed=True)
+                # What the store collects, a commit begins to read: then it goes by it.
+                begins = call != "commit" or not self._plan.collect
+                yield Recorded(who, f"calls {call}", changed=begins)
         elif event.what.startswith("is told "):
             yield from self._told(who, self._calls[event.actor], event)
         elif event.what.startswith("*** applied_late at "):
@@ -298,7 +200,7 @@ class _Reading:
 
     def _in_table(self, verb: str, below: str) -> str:
         area = f"_commit/{self._job}/"
-        if "/" not in below and f"-{self._job}-" in below:
+        if below in self._exact or ("/" not in below and f"-{self._job}-" in below):
             return _of_final(verb)
         table = AT_DESTINATION
         if f"{below}/".startswith(area):
@@ -311,6 +213,9 @@ class _Reading:
 
     def _task(self, path: str) -> int:
         """The task whose file a path is."""
+        below = path.removeprefix(ROOT)
+        if below in self._exact:
+            return 1 + [below in names for names in self._plan.files].index(True)
         found = re.search(rf"-{self._job}-(\d+)", path.rpartition("/")[2])
         return int(found[1]) + 1 if found and self._job else 0
 
@@ -346,6 +251,7 @@ def _of_final(verb: str) -> str:
         return "write file"
     if verb == "stat":
         return "observe"
+    assert verb not in WRITES - {"start", "abort"}, f"no event is {verb} of a new file"
     return ""
 
 

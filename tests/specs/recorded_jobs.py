@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from fsspec_commit.testing.simulation import AttemptPlan, FaultAt, JobPlan, Plan
-from tests.specs.recorded import ROOT, UUID, WRITES
+from tests.specs.drawn_runs import UUID
+from tests.specs.recorded import ROOT, WRITES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
