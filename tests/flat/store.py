@@ -67,12 +67,17 @@ class FlatStore:
 
     @classmethod
     async def open(cls, url: str, options: OpenOptions) -> Self:
-        root = StorePath(url.removeprefix("flat://").strip("/"))
+        root = StorePath(url.partition("://")[2].strip("/"))
         bucket = bucket_of(root)
-        capabilities = capabilities_of(bucket.habits)
+        capabilities = cls.declared(bucket)
         if options.single_writer:
             capabilities = capabilities.known("assumed", unique_tokens=True, delete_if_match=True)
         return cls(root, bucket, capabilities)
+
+    @staticmethod
+    def declared(bucket: Bucket) -> Capabilities:
+        """What the adapter declares of a bucket."""
+        return capabilities_of(bucket.habits)
 
     async def stat(self, path: StorePath) -> Entry | Directory | None:
         found = self.bucket.entry(path)

@@ -18,10 +18,10 @@ from fsspec_commit.store import Expect, registry
 from fsspec_commit.testing import Crash
 from fsspec_commit.testing.committer_contract.superseded import before
 from fsspec_commit.testing.simulation.families import FAMILIES
-from tests.flat.bucket import Bucket, make_bucket, remove_bucket
+from tests.flat.bucket import Bucket, remove_bucket
 from tests.integration.canaries import Ears
 from tests.integration.telling import tell
-from tests.protocol.hostile.worlds import HOSTILE, HostileStore
+from tests.protocol.hostile.worlds import HOSTILE, HostileStore, make_bucket_of
 from tests.sweeps import some_by_day
 
 if TYPE_CHECKING:
@@ -47,8 +47,11 @@ OPTIONS: dict[str, Any] = {
 }
 HOW: dict[str, Any] = {"storage_options": OPTIONS}
 STORES = {
+    "disk": "v1",
+    "disk-folding": "v1",
+    "hdfs": "v1",
     "memory": "v1",
-    "gen2": "v1",
+    "gen2": "manifest",
     "gcs": "manifest",
     "s3": "magic",
     "s3-versioned": "magic",
@@ -78,7 +81,7 @@ class Kind(NamedTuple):
 def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kind]:
     monkeypatch.setattr(pacing, "BACKOFF_S", 0.0001)
     monkeypatch.setitem(registry._registered, HOSTILE, HostileStore)
-    bucket = make_bucket(FAMILIES[request.param].habits)
+    bucket = make_bucket_of(request.param)
     # Where uploads are kept by path, jobs with exact names are refused.
     names = ("unique",) if request.param == "azure-flat" else ("unique", "exact")
     yield Kind(bucket, STORES[request.param], names)
@@ -118,6 +121,13 @@ def live(url: str, end: str, ears: Ears, **options: Any) -> str:
         messages.append(task.message)
     ears.heard("result", ENDS[end](job, messages))
     return str(job.selection.committer)
+
+
+def test_every_kind_of_store_is_tried() -> None:
+    """On those whose listings are whole a job moves directories, and on no other."""
+    assert STORES.keys() == FAMILIES.keys()
+    whole = {name for name in FAMILIES if not FAMILIES[name].capabilities.paged_listing}
+    assert whole == {name for name, committer in STORES.items() if committer == "v1"}
 
 
 @some_by_day(5)

@@ -9,15 +9,16 @@ from __future__ import annotations
 import re
 from contextlib import contextmanager, suppress
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self, TypeVar
+from uuid import uuid4
 
 import fsspec_commit as fc
 from fsspec_commit import ids
 from fsspec_commit.layout import StorePath
 from fsspec_commit.protocol import chosen
-from fsspec_commit.store import Expect, OpenOptions, Store, registry
+from fsspec_commit.store import Capabilities, Expect, Store, registry
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash
 from fsspec_commit.testing.committer_contract.superseded import before
@@ -37,7 +38,7 @@ T = TypeVar("T")
 
 HOSTILE = "hostile"
 KINDS = {"v1": "memory", "manifest": "gcs", "magic": "s3-versioned", "magic, recorded": "minio"}
-"""Committers, and the habits of a server on which they are chosen."""
+"""Committers, and the kind of store on which they are chosen."""
 UUID = "6a0d9b8e-5c0f-4a55-9f0e-0123456789ab"
 OLD = {f"p={part}/old-{UUID}.txt": f"old {part}".encode() for part in (0, 1)}
 TASKS = ({"p=0/a.txt": b"a of 0", "p=0/b c.txt": b"b of 0"}, {"p=1/a.txt": b"a of 1"})
@@ -53,16 +54,22 @@ HOW: Mapping[str, Any] = {"storage_options": {"token": SECRET}}
 _ID = re.compile(r"[0-9a-f]{16,}|upload-[0-9]+")
 
 
-class HostileStore(FlatStore):
-    """A flat bucket that declares what its family does."""
+def make_bucket_of(family: str) -> Bucket:
+    """A new bucket on a store of that kind, which its name begins with."""
+    return make_bucket(FAMILIES[family].habits, name=f"{family}-{uuid4().hex[:12]}")
 
-    @classmethod
-    async def open(cls, url: str, options: OpenOptions) -> Self:
-        store = await super().open(url.replace(f"{HOSTILE}://", "flat://"), options)
-        memory = FAMILIES["memory"]
-        if store.bucket.habits == memory.habits:
-            store.capabilities = replace(store.capabilities, paged_listing=False)
-        return store
+
+class HostileStore(FlatStore):
+    """A bucket of `make_bucket_of`, which declares what its family does.
+
+    Its habits alone do not tell: those of a store in memory, whose listings are whole, are Gen2's,
+    whose listings are paged.
+    """
+
+    @staticmethod
+    def declared(bucket: Bucket) -> Capabilities:
+        """What the adapters of that family declare."""
+        return FAMILIES[bucket.name.rpartition("-")[0]].capabilities
 
 
 @dataclass(frozen=True)
@@ -204,7 +211,7 @@ def worlds(patch: pytest.MonkeyPatch) -> list[World]:
 
 
 def _worlds(patch: pytest.MonkeyPatch, kind: str, name: str) -> list[World]:
-    bucket = make_bucket(FAMILIES[KINDS[kind]].habits)
+    bucket = make_bucket_of(KINDS[kind])
     root = f"{bucket.name}/top/out"
     url = f"{HOSTILE}://{root}"
     for path, data in OLD.items():
