@@ -6,7 +6,8 @@ it. Whoever raises the version of ``job.json`` to 2 then writes ``recorded/2``, 
 only takes other calls writes ``recorded/1.1`` and so on: in that one manifests go before decisions,
 in ``recorded/1.2`` what is left of a job goes all at once, ``published`` last, in ``recorded/1.3``
 old files are listed beside the areas, so that their list may come after the marker, and in
-``recorded/1.4`` the list may come before it again, since it is written ahead.
+``recorded/1.4`` the list may come before it again, since it is written ahead. Those on ``gen2`` and
+``minio``, and those that are aborted, were recorded later, by the same code of those versions.
 """
 
 from __future__ import annotations
@@ -17,19 +18,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 from unittest.mock import patch
 
+import fsspec_commit as fc
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing.wrapped import WrappedStore
-from tests.protocol.faults import COLLECTED, run
+from tests.protocol.faults import COLLECTED, run, write
 from tests.protocol.versions.states import (
     ENDING,
-    WHERE,
+    STORES,
+    RecordedPlace,
     Recording,
     State,
     make_place,
     remove,
     state_of,
 )
-from tests.scenes.scene import HIDDEN, SCENES, Scene
+from tests.scenes.scene import HIDDEN, SCENES, NamedScene, Scene
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+ABORTED = "aborted"
 JOBS = {
     **{name: SCENES[name] for name in ("append", "overwrite", "overwrite_partitions")},
     "collected": COLLECTED,
@@ -45,8 +49,27 @@ JOBS = {
 """One of each mode whose end is not that of another; and one whose driver is sent no messages."""
 
 
-def record(committer: str, scene: Scene) -> Recording:
-    """Run a job, and look after each call."""
+def jobs_at(committer: str) -> dict[str, Scene]:
+    """The jobs; where a token may come again, they find old files of names that never do."""
+    if committer != "minio":
+        return JOBS
+    return {name: NamedScene(scene.options, scene.tasks) for name, scene in JOBS.items()}
+
+
+def abort(scene: Scene, place: RecordedPlace) -> None:
+    """A job that is aborted when its tasks have committed."""
+    job = fc.Job(place.url, **scene.options)  # type: ignore[arg-type]  # options of a table
+    job._begun_here = False
+    with job:
+        for task_id, files in enumerate(scene.tasks):
+            write(job.task(task_id), files)
+        job.abort()
+
+
+def record(
+    committer: str, scene: Scene, live: Callable[[Scene, RecordedPlace], object] = run
+) -> Recording:
+    """Have a job live its life, and look after each call."""
     place = make_place(committer)
     states: list[State] = []
     calls: list[str] = []
@@ -67,7 +90,7 @@ def record(committer: str, scene: Scene) -> Recording:
             wrapping(lambda store: WrappedStore(store, carry)),
         ):
             # One file after the other, so that the order of the calls is the same each time.
-            run(replace(scene, options={**scene.options, "write_behind": False}), place)
+            live(replace(scene, options={**scene.options, "write_behind": False}), place)
     finally:
         remove(place)
     return Recording(committer, scene, states, calls)
@@ -78,9 +101,12 @@ def main() -> None:
     parser.add_argument("to", type=Path)
     to: Path = parser.parse_args().to
     to.mkdir(parents=True)
-    for committer in WHERE:
-        for name, scene in JOBS.items():
+    for committer in STORES:
+        jobs = jobs_at(committer)
+        for name, scene in jobs.items():
             record(committer, scene).write(to / f"{committer}-{name}{ENDING}")
+        aborted = record(committer, jobs["append"], abort)
+        aborted.write(to / f"{committer}-{ABORTED}{ENDING}")
 
 
 if __name__ == "__main__":

@@ -40,14 +40,17 @@ NAME = "recorded"
 """The bucket's, or of the directory in memory: records name where their job is."""
 WHERE = {"v1": "memory", "manifest": "gcs", "magic": "versioned"}
 """The store of each committer: memory, or the habits of a flat bucket."""
+STORES = {**WHERE, "gen2": "gen2", "minio": "minio"}
+"""These, and by their own names two on which a committer makes other calls: where directories are
+and listings are paged, and where uploads cannot be listed."""
 _LATER_SERIALS = 1_000_000
 
 
 def make_place(committer: str) -> RecordedPlace:
     """An empty place, always the same one."""
-    if WHERE[committer] == "memory":
+    if STORES[committer] == "memory":
         return MemoryPlace(f"/{NAME}")
-    return FlatPlace(make_bucket(ALL_HABITS[WHERE[committer]], name=NAME))
+    return FlatPlace(make_bucket(ALL_HABITS[STORES[committer]], name=NAME))
 
 
 def remove(place: RecordedPlace) -> None:
@@ -153,7 +156,7 @@ class Recording:
     """A job, and what stood at its destination after each call that changed something.
 
     Attributes:
-        committer: Its committer.
+        committer: Its committer, or the store, of ``STORES``.
         scene: The job.
         states: What stood before it began, then after each such call.
         calls: The calls.

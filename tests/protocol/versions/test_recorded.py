@@ -14,11 +14,11 @@ import fsspec_commit as fc
 from fsspec_commit.records.job import JobRecord
 from tests.protocol import faults
 from tests.protocol.invariants import job_ids, state_of, visible
-from tests.protocol.versions.record import JOBS, record
+from tests.protocol.versions.record import ABORTED, JOBS, abort, jobs_at, record
 from tests.protocol.versions.states import (
     ENDING,
     RECORDED,
-    WHERE,
+    STORES,
     RecordedPlace,
     Recording,
     make_place,
@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 
 VERSIONS = sorted(directory.name for directory in RECORDED.iterdir())
 NAMES = [
-    f"{version}/{committer}-{job}" for version in VERSIONS for committer in WHERE for job in JOBS
+    f"{version}/{committer}-{job}" for version in VERSIONS for committer in STORES for job in JOBS
 ]
+ABORTED_NAMES = [f"{version}/{committer}-{ABORTED}" for version in VERSIONS for committer in STORES]
 
 
 def recorded(name: str) -> Recording:
@@ -62,12 +63,12 @@ def put() -> Iterator[Callable[[Recording, int], RecordedPlace]]:
 
 def test_all_that_is_recorded_is_tried() -> None:
     files = {path.relative_to(RECORDED).as_posix() for path in RECORDED.rglob(f"*{ENDING}")}
-    assert files == {f"{name}{ENDING}" for name in NAMES}
+    assert files == {f"{name}{ENDING}" for name in (*NAMES, *ABORTED_NAMES)}
     assert VERSIONS == ["1", "1.1", "1.2", "1.3", "1.4"]
 
 
 @some_by_day(4)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *ABORTED_NAMES])
 def test_p5_p8_what_an_earlier_version_left_at_any_call_is_settled(
     name: str, put: Callable[[Recording, int], RecordedPlace], sweep: Sweep
 ) -> None:
@@ -104,7 +105,7 @@ def _published(snapshot: dict[str, bytes]) -> list[str]:
     return [one for one in job_ids(snapshot) if state_of(snapshot, one) == "published"]
 
 
-@pytest.mark.parametrize("committer", WHERE)
+@pytest.mark.parametrize("committer", STORES)
 def test_p3_tasks_of_an_earlier_version_are_committed_by_a_driver_of_this_one(
     committer: str, put: Callable[[Recording, int], RecordedPlace]
 ) -> None:
@@ -125,15 +126,18 @@ def test_p3_tasks_of_an_earlier_version_are_committed_by_a_driver_of_this_one(
     assert tried
 
 
-@pytest.mark.parametrize("committer", WHERE)
+@pytest.mark.parametrize("committer", STORES)
 def test_this_version_writes_what_is_recorded(committer: str) -> None:
     """The same calls, but for what is in the records: what a later version finds is what is tried.
 
     When the protocol takes other calls, this says so: then a recording of it is to be added.
     """
-    for job, scene in JOBS.items():
-        then, now = recorded(f"{VERSIONS[-1]}/{committer}-{job}"), record(committer, scene)
+    last, jobs = VERSIONS[-1], jobs_at(committer)
+    for job, scene in jobs.items():
+        then, now = recorded(f"{last}/{committer}-{job}"), record(committer, scene)
         assert _verbs(now) == _verbs(then)
+    then, now = recorded(f"{last}/{committer}-{ABORTED}"), record(committer, jobs["append"], abort)
+    assert _verbs(now) == _verbs(then)
 
 
 def _verbs(recording: Recording) -> list[str]:
