@@ -10,33 +10,45 @@ a job is left in:
 * over, with a part of its area left: nothing of it may happen again, and the rest goes;
 * aborted, with a part of its area left: it must never count, and the rest goes.
 
-It writes no marker, has two tasks with two files each, and is left on stores of those kinds from
-which there are recordings: markers, and uploads that cannot be listed, are left out. No aborts of
-earlier versions are recorded: here they are a decision, and then what ends any job.
+It has two tasks with two files each, and may leave an empty marker. Left out are:
+
+* stores that keep uploads by path, as flat Azure does: there is no recording of one;
+* ``overwrite_partitions``, messages that the store collects, and markers that hold anything: what
+  they add to these calls is recorded, and every state of those recordings is settled by tests;
+* hidden names, and exact ones that replace an old file in its place;
+* the death of a driver within the deletion of a directory, or between calls that it makes at once;
+* what a job notes of deletions that may be carried out late: all of its own are over.
 """
 
 import json
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 from urllib.parse import quote
 
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import StorePath
-from fsspec_commit.store import Capabilities, Expect, PendingUpload
+from fsspec_commit.store import AtomicRename, Capabilities, Expect, Expectation, PendingUpload
 from fsspec_commit.testing.simulation.bucket import Bucket
-from fsspec_commit.testing.simulation.earlier_records import EarlierRecords, replaced_line
+from fsspec_commit.testing.simulation.earlier_records import (
+    EarlierRecords,
+    marker_token,
+    replaced_line,
+)
 from fsspec_commit.testing.simulation.families import Family
 from fsspec_commit.testing.simulation.plan import AttemptPlan, EarlierPlan, JobPlan
 from fsspec_commit.testing.simulation.rules import replaces
 
 VERSIONS = ("1", "1.1", "1.2")
-"""The recordings that differ in how such a job goes on; those since then do in its marker alone."""
+"""The recordings that differ in how such a job goes on; those since then differ in what a claim's
+name says, and in when the marker is prepared."""
 FILES = (("same.txt", "day=1/same.txt"), ("other.txt", "day=9/other.txt"))
 """What each task writes, in that order."""
 _ATTEMPTS = ("a5" * 8, "b5" * 8)
-_COMMITTERS = {"directory": "v1", "file": "manifest", "none": "magic"}
+_SUCCESS = "_SUCCESS"
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class Call(NamedTuple):
@@ -49,7 +61,15 @@ class Call(NamedTuple):
 
 def can_be_left(family: Family) -> bool:
     """Whether jobs of earlier versions can be left on such a store."""
-    return not family.habits.uploads or (family.keeps_names_apart and family.habits.listable)
+    return family.keeps_names_apart
+
+
+def can_overwrite(family: Family, old: Iterable[str]) -> bool:
+    """Whether earlier versions would not refuse to overwrite these *old* files there."""
+    plan = as_plan(EarlierPlan(version=VERSIONS[0], mode="overwrite", calls=0), 0)
+    return family.takes_any_name or all(
+        _UUID.search(name) is not None for name in old if replaces(plan, {}, name)
+    )
 
 
 def earlier_id(number: int) -> str:
@@ -59,9 +79,13 @@ def earlier_id(number: int) -> str:
 
 def as_plan(plan: EarlierPlan, number: int) -> JobPlan:
     """What the model has to know of the job."""
-    attempts = tuple(AttemptPlan(task=task) for task in range(len(FILES)))
     return JobPlan(
-        name=f"earlier{number}", mode=plan.mode, files=FILES, attempts=attempts, success="none"
+        name=f"earlier{number}",
+        mode=plan.mode,
+        names=plan.names,
+        files=FILES,
+        attempts=tuple(AttemptPlan(task=task) for task in range(len(FILES))),
+        success="marker" if plan.marks else "none",
     )
 
 
@@ -91,8 +115,11 @@ class EarlierJob:
 
     @property
     def committer(self) -> str:
-        """Its committer."""
-        return _COMMITTERS[self.family.habits.renames.value]
+        """Its committer, which its version has chosen from what the store declares."""
+        facts = self._facts
+        if facts.atomic_rename is AtomicRename.DIRECTORY and facts.paged_listing is False:
+            return "v1"
+        return "magic" if facts.atomic_rename is AtomicRename.NONE else "manifest"
 
     @cached_property
     def attempts(self) -> tuple[tuple[str, dict[str, bytes]], ...]:
@@ -104,7 +131,8 @@ class EarlierJob:
 
     @cached_property
     def _records(self) -> EarlierRecords:
-        return EarlierRecords(self.job_id, self.plan.mode)
+        success: Literal["marker", "none"] = "marker" if self.plan.marks else "none"
+        return EarlierRecords(self.job_id, self.plan.mode, self.plan.names, success)
 
     def calls(self) -> Iterator[Call]:
         """The calls that it makes until it is over.
@@ -121,7 +149,6 @@ class EarlierJob:
             yield self._create(f"manifests/{task}/{attempt_id}", manifests[-1])
         if self.plan.aborts:
             yield self._create("decision", records.aborted())
-            yield from self._drop()
         else:
             yield from self._commit(manifests)
         yield from self._end()
@@ -133,15 +160,29 @@ class EarlierJob:
         yield self._create(f"claim-{nonce}", claim)
         if self.plan.mode == "overwrite":
             yield self._create(f"replaced-{nonce}", replaced)
+        stale = self.bucket.get(self._final_path(_SUCCESS))
+        marks = self.plan.marks or (stale is not None and self._restores)
+        if marks:
+            yield from self._prepare_marker()
         sizes = [(attempt_id, [*map(len, files.values())]) for attempt_id, files in self.attempts]
         tasks = [(*sized, manifest) for sized, manifest in zip(sizes, manifests, strict=True)]
-        yield self._create("decision", records.committed(claim, tasks, replaced))
+        marker = self._marker_token() if marks else None
+        found = None if stale is None else str(stale.token)
+        decision = records.committed(claim, tasks, replaced, marker=marker, stale=found)
+        yield self._create("decision", decision)
+        if stale is not None and self.family.markers_go:
+            yield self._remove_old(_SUCCESS)
+            stale = None
+        yield from self._make_directories(touched)
         for task, (_, files) in enumerate(self.attempts):
             for name in sorted(files):
-                yield self._publish(task, name)
+                yield self._publish(self._written(task, name), name)
         yield self._create("published", records.published())
         for line in replaced.splitlines():
             yield self._remove_old(json.loads(line)[0])
+        if marks:
+            expecting = Expect.ABSENT if stale is None else stale.token
+            yield self._publish(self._prepared, _SUCCESS, expecting)
         yield self._create(f"../epoch-{records.nonce('epoch')}", b"")
 
     def _old(self) -> Iterator[bytes]:
@@ -173,6 +214,8 @@ class EarlierJob:
             if self.committer == "magic":
                 path, own = self._final_path(name), Nonce(self._records.nonce(name))
                 yield Call("start", path, partial(bucket.start, path, own))
+                if self._records_uploads:
+                    yield self._record_upload(f"uploads/{task}/{attempt_id}/{own}", name)
                 yield Call("put_part", path, partial(bucket.put_part, self._upload(name), 1, data))
             else:
                 path = StorePath(f"{working}/{name}.pending")
@@ -183,29 +226,47 @@ class EarlierJob:
             renamed = partial(bucket.rename_directory, working, committed)
             yield Call("rename_directory", committed, renamed)
 
-    def _publish(self, task: int, name: str) -> Call:
+    def _make_directories(self, touched: Sequence[str]) -> Iterator[Call]:
+        """Where directories are, and a rename into one that is missing fails, they are made."""
+        for name in touched if self.committer == "manifest" and self._has_directories else ():
+            if name:
+                path = self._final_path(name)
+                yield Call("make_directory", path, partial(self.bucket.make_directory, path))
+
+    def _publish(
+        self, source: StorePath, name: str, expecting: Expectation = Expect.ABSENT
+    ) -> Call:
         path = self._final_path(name)
         if self.committer == "magic":
-            completed = partial(self.bucket.complete, self._upload(name), Expect.ABSENT)
+            completed = partial(self.bucket.complete, self._upload(name), expecting)
             return Call("complete", path, completed)
-        return Call("rename", path, partial(self._rename, self._written(task, name), path))
+        return Call("rename", path, partial(self._rename, source, path, expecting))
+
+    def _prepare_marker(self) -> Iterator[Call]:
+        if self.committer != "magic":
+            yield self._create(self._prepared.rpartition("/")[2], b"")
+            return
+        path, own = self._final_path(_SUCCESS), Nonce(self._records.nonce(_SUCCESS))
+        yield Call("start", path, partial(self.bucket.start, path, own))
+        yield self._record_upload(self._prepared.rpartition("/")[2], _SUCCESS)
+        stored = partial(self.bucket.put_part, self._upload(_SUCCESS), 1, b"")
+        yield Call("put_part", path, stored)
+
+    def _marker_token(self) -> str:
+        if self.committer == "magic":
+            return marker_token(self._upload(_SUCCESS))
+        prepared = self.bucket.get(self._prepared)
+        return "" if prepared is None else str(prepared.token)
+
+    def _record_upload(self, where: str, name: str) -> Call:
+        return self._create(where, self._records.upload(name, self._upload(name).upload_id))
 
     def _remove_old(self, name: str) -> Call:
         path = self._final_path(name)
-        if self.family.capabilities.delete_if_match:
+        if self.committer != "v1" or self._facts.delete_if_match:
             return Call("delete", path, partial(self.bucket.delete, path, Expect.ANYTHING))
         trash = self._in_area(f"trash/{quote(name, safe='')}.pending")
-        return Call("rename", trash, partial(self._rename, path, trash))
-
-    def _drop(self) -> Iterator[Call]:
-        """Of an aborted job what it would have published goes first, but for whole directories."""
-        for task, (_, files) in enumerate(self.attempts):
-            for name in files:
-                if self.committer == "magic":
-                    aborted = partial(self.bucket.abort, self._upload(name))
-                    yield Call("abort", self._final_path(name), aborted)
-                elif self.committer == "manifest":
-                    yield self._delete(self._written(task, name))
+        return Call("rename", trash, partial(self._rename, path, trash, Expect.ABSENT))
 
     def _end(self) -> Iterator[Call]:
         area = self._in_area("")[:-1]
@@ -216,16 +277,35 @@ class EarlierJob:
             yield self._delete_tree(gone)
             return
         yield self._delete(self._in_area("job.json"))
-        if self.plan.version == "1.2":
-            rest = [path for path in self.bucket.keys(f"{area}/") if "/published" not in path]
-            for path in rest:
-                yield self._delete(path)
-            yield from map(self._delete, self.bucket.keys(f"{area}/"))
+        if self.plan.version == "1.2" and not self._has_directories:
+            yield from self._delete_all(area)
             return
-        if self.plan.version == "1.1":
+        yield from self._abort_uploads()
+        if self.plan.version != "1":
             yield self._delete_tree(self._in_area("manifests"))
         yield self._delete(self._in_area("decision"))
         yield self._delete_tree(StorePath(area))
+
+    def _delete_all(self, area: str) -> Iterator[Call]:
+        """Of one that is over ``published`` goes after what it is about, the decision of others."""
+        late = ["decision"] if self.plan.aborts else ["published"]
+        order = ["", *late, "uploads"]
+        found: list[list[StorePath]] = [[] for _ in order]
+        for path in self.bucket.keys(f"{area}/"):
+            kind = path[len(area) + 1 :].partition("/")[0]
+            found[order.index(kind) if kind in order else 0].append(path)
+        first, *rest = found
+        yield from map(self._delete, first)
+        yield from self._abort_uploads()
+        for paths in rest:
+            yield from map(self._delete, paths)
+
+    def _abort_uploads(self) -> Iterator[Call]:
+        """Drop the uploads of a job that is aborted."""
+        for _, files in self.attempts if self.plan.aborts and self.committer == "magic" else ():
+            for name in files:
+                aborted = partial(self.bucket.abort, self._upload(name))
+                yield Call("abort", self._final_path(name), aborted)
 
     def _create(self, name: str, data: bytes) -> Call:
         path = self._in_area(name)
@@ -238,15 +318,15 @@ class EarlierJob:
         def delete() -> None:
             for path in self.bucket.keys(f"{directory}/"):
                 self.bucket.delete(path, Expect.ANYTHING)
-            if self.family.has_directories:
+            if self._has_directories:
                 self.bucket.delete_directory(directory)
 
         return Call("delete_tree", directory, delete)
 
-    def _rename(self, source: StorePath, target: StorePath) -> None:
-        if self.family.has_directories:
+    def _rename(self, source: StorePath, target: StorePath, expecting: Expectation) -> None:
+        if self._has_directories:
             self.bucket.make_directory(StorePath(target.rpartition("/")[0]))
-        self.bucket.rename(source, target, None, Expect.ABSENT)
+        self.bucket.rename(source, target, None, expecting)
 
     def _upload(self, name: str) -> PendingUpload:
         """An upload that has begun, with its parts so far."""
@@ -255,13 +335,36 @@ class EarlierJob:
         upload = PendingUpload(path=path, upload_id=upload_id, nonce=nonce)
         return replace(upload, parts=tuple(self.bucket.stored_parts(upload) or ()))
 
-    # Names.
+    # What its version knows of the store.
 
     @property
     def _facts(self) -> Capabilities:
         return self.family.capabilities
 
+    @property
+    def _has_directories(self) -> bool:
+        return self.family.has_directories
+
+    @property
+    def _records_uploads(self) -> bool:
+        """Whether nobody could tell from a listing that an upload is this job's."""
+        return self.plan.names == "exact" or self._facts.uploads_listable is not True
+
+    @property
+    def _restores(self) -> bool:
+        """Whether it removes a marker beside files that stay: then it leaves one as well."""
+        return self.plan.mode == "append" and self.family.markers_go
+
+    # Names.
+
+    @property
+    def _prepared(self) -> StorePath:
+        """Where its marker is prepared, or the upload of it is recorded."""
+        return self._in_area(f"{_SUCCESS}-{self._records.nonce('Claim')}.pending")
+
     def _final(self, name: str, task: int) -> str:
+        if self.plan.names == "exact":
+            return name
         stem, _, extension = name.rpartition(".")
         return f"{stem}-{self.job_id}-{task}.{extension}"
 

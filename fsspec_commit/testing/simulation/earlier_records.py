@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import Enum
 from hashlib import sha256
-from typing import Any
+from typing import Any, Literal
 
+from fsspec_commit.records.job import Names
 from fsspec_commit.store import Capabilities, PendingUpload
 
 _DATE = "2025-11-30T10:11:12+00:00"
@@ -19,15 +20,19 @@ _HADOOP = "org.apache.hadoop.mapreduce.lib.output.committer.manifest.files"
 
 @dataclass(frozen=True)
 class EarlierRecords:
-    """The records of one job, without a marker, of tasks that write unique names.
+    """The records of one job.
 
     Args:
         job_id: Its id.
         mode: Its mode.
+        names: Whether its names are unique or exact.
+        success: Its marker.
     """
 
     job_id: str
     mode: str
+    names: Names = "unique"
+    success: Literal["marker", "none"] = "none"
 
     def nonce(self, what: str) -> str:
         """All random, as far as anybody can tell: that of a claim does not say what it claims."""
@@ -46,11 +51,11 @@ class EarlierRecords:
             capabilities=facts,
             mode=self.mode,
             partitions=[],
-            names="unique",
+            names=self.names,
             tasks=None,
             collect="messages",
             key_digest=None,
-            success="none",
+            success=self.success,
             allow_empty=False,
             durability="none",
             single_writer=False,
@@ -63,9 +68,9 @@ class EarlierRecords:
         return self._record(
             "Claim",
             mode=self.mode,
-            names="unique",
+            names=self.names,
             partitions=list(partitions) if self.mode == "append" else None,
-            reusable_names=False,
+            reusable_names=self.names == "exact",
             key_digest=None,
         )
 
@@ -74,7 +79,13 @@ class EarlierRecords:
         return self._decision(state="aborted", claim=None, chosen=[], replaced=None)
 
     def committed(
-        self, claim: bytes, tasks: Iterable[tuple[str, Sequence[int], bytes]], replaced: bytes
+        self,
+        claim: bytes,
+        tasks: Iterable[tuple[str, Sequence[int], bytes]],
+        replaced: bytes,
+        *,
+        marker: str | None,
+        stale: str | None,
     ) -> bytes:
         """The decision that it happens.
 
@@ -82,6 +93,8 @@ class EarlierRecords:
             claim: Its claim.
             tasks: Of each task the chosen attempt, the sizes of its files, and its manifest.
             replaced: The list of old files, or nothing.
+            marker: The token of its marker, which is empty, if it leaves one.
+            stale: The token of the one that it has found, if it has.
         """
         chosen = [
             {
@@ -101,11 +114,18 @@ class EarlierRecords:
             claim=json.loads(claim),
             chosen=chosen,
             replaced=listed if self.mode == "overwrite" else None,
+            success=None if marker is None else {"size": 0, "token": marker},
+            stale_success=None if stale is None else {"size": 0, "token": stale},
         )
 
     def published(self) -> bytes:
         """``published``."""
         return self._record("Published", decision=self.nonce("Decision"), lost=0)
+
+    def upload(self, name: str, upload_id: str) -> bytes:
+        """The record of an upload whose name does not say whose it is, or which nobody lists."""
+        nonce = self.nonce(f"Upload {name}")
+        return self._record("Upload", nonce=nonce, name=name, upload_id=upload_id)
 
     def manifest(
         self, task: int, attempt_id: str, directory: str, files: Mapping[str, tuple[int, str]]
@@ -170,7 +190,16 @@ class EarlierRecords:
             "iostatistics": {},
         }
 
-    def _decision(self, *, state: str, claim: object, chosen: object, replaced: object) -> bytes:
+    def _decision(
+        self,
+        *,
+        state: str,
+        claim: object,
+        chosen: object,
+        replaced: object,
+        success: object = None,
+        stale_success: object = None,
+    ) -> bytes:
         return self._record(
             "Decision",
             state=state,
@@ -179,13 +208,19 @@ class EarlierRecords:
             chosen=chosen,
             chosen_list=None,
             replaced=replaced,
-            success=None,
-            stale_success=None,
+            success=success,
+            stale_success=stale_success,
         )
 
     def _record(self, kind: str, **said: object) -> bytes:
         head = {"format": f"fsspec_commit.{kind}", "version": 1, "nonce": self.nonce(kind)}
         return _json({**head, "job_id": self.job_id, **said})
+
+
+def marker_token(upload: PendingUpload) -> str:
+    """What a decision calls the token of a marker that is an upload of one part."""
+    (part,) = upload.parts
+    return _json([upload.upload_id, upload.nonce, part.token]).decode()
 
 
 def replaced_line(name: str, size_bytes: int, token: str) -> bytes:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Literal
 
-from fsspec_commit.testing.simulation.earlier import VERSIONS, can_be_left
+from fsspec_commit.testing.simulation.earlier import VERSIONS, can_be_left, can_overwrite
 from fsspec_commit.testing.simulation.families import Family
 from fsspec_commit.testing.simulation.plan import (
     AttemptPlan,
@@ -55,6 +55,8 @@ def _with_earlier_jobs(plan: Plan, family: Family, random: Random) -> Plan:
     if not can_be_left(family):
         return _with_more_attempts(plan, family, random)
     mode: Literal["append", "overwrite"] = random.choice(("append", "overwrite"))
+    if not can_overwrite(family, plan.old):
+        mode = "append"
     earlier = tuple(
         EarlierPlan(
             version=random.choice(VERSIONS),
@@ -65,6 +67,9 @@ def _with_earlier_jobs(plan: Plan, family: Family, random: Random) -> Plan:
         )
         for _ in range(random.choice((1, 2) if mode == "append" else (1,)))
     )
+    earlier = tuple(replace(one, marks=random.random() < 0.5) for one in earlier)  # noqa: PLR2004  # half
+    if len(earlier) == 1 and random.random() < 0.4:  # noqa: PLR2004  # some: two would wait
+        earlier = (replace(earlier[0], names="exact"),)
     return replace(plan, earlier=earlier)
 
 

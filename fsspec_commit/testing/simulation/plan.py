@@ -139,6 +139,8 @@ class EarlierPlan:
         calls: After how many of its calls it died.
         aborts: Whether it was being aborted then.
         resumed_s: When somebody resumes it, if anybody does.
+        names: Whether its names are unique or exact.
+        marks: Whether it leaves a marker.
     """
 
     version: str
@@ -146,6 +148,8 @@ class EarlierPlan:
     calls: int
     aborts: bool = False
     resumed_s: float | None = None
+    names: Names = "unique"
+    marks: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

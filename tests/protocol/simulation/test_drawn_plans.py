@@ -49,6 +49,7 @@ THINGS = [
     *(f"leftover: {name}" for name in LEFTOVERS),
     *(f"{mode} of version {one}" for one, mode in product(VERSIONS, ("append", "overwrite"))),
     *("an abort of an earlier version", "an earlier version's job, resumed meanwhile"),
+    *("an earlier version's exact names", "an earlier version's marker"),
     *(f"fault: {kind}" for kind in get_args(FaultKind)),
     *(f"store: {name}" for name in FAMILIES),
 ]
@@ -72,7 +73,7 @@ def counted() -> Counter[str]:
 
 
 def about(plan: Plan) -> set[str]:
-    things = chain(of_pairs(plan), of_faults(plan), of_others(plan))
+    things = chain(of_pairs(plan), of_faults(plan), of_others(plan), of_earlier_versions(plan))
     return {*things, *chain.from_iterable(map(of_a_job, plan.jobs)), f"{len(plan.jobs)} jobs"}
 
 
@@ -150,12 +151,19 @@ def of_others(plan: Plan) -> Iterator[str]:
         else:
             yield "a foreigner who deletes" if foreign.deletes else "a foreign writer"
     yield from (f"leftover: {name}" for name in plan.leftovers)
+
+
+def of_earlier_versions(plan: Plan) -> Iterator[str]:
     for earlier in plan.earlier:
         yield f"{earlier.mode} of version {earlier.version}"
         if earlier.aborts:
             yield "an abort of an earlier version"
         if earlier.resumed_s is not None:
             yield "an earlier version's job, resumed meanwhile"
+        if earlier.names == "exact":
+            yield "an earlier version's exact names"
+        if earlier.marks:
+            yield "an earlier version's marker"
 
 
 def test_some_thousand_plans_are_looked_at() -> None:
