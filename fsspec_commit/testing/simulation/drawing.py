@@ -21,7 +21,7 @@ from fsspec_commit.testing.simulation.plan import (
 )
 from fsspec_commit.testing.simulation.process import FaultAt, FaultKind
 from fsspec_commit.testing.simulation.spreading import spread
-from fsspec_commit.testing.simulation.varying import variation
+from fsspec_commit.testing.simulation.varying import variation, with_a_verifier
 
 T = TypeVar("T")
 
@@ -58,6 +58,7 @@ def draw(
     varied: bool = False,
     sliced: bool = False,
     extended: bool = False,
+    verified: bool = False,
 ) -> Plan:
     """Draw a plan: the same one for the same arguments, on every machine.
 
@@ -75,6 +76,7 @@ def draw(
         sliced: Whether other processes run slices of its jobs, and stand still, or die.
         extended: Whether it has one of these besides: up to four attempts of a task; jobs of
             earlier versions that have died there; modes that are drawn alike.
+        verified: Whether somebody asks ``verify`` besides, and may stand still.
     """
     random = Random(f"plan {seed}")
     kind = FAMILIES[family or random.choice(sorted(FAMILIES))]
@@ -85,7 +87,9 @@ def draw(
         plan = variation(plan, kind, Random(f"variation {seed}"))
     if sliced:
         plan = spread(plan, Random(f"slices {seed}"))
-    return extension(plan, kind, Random(f"extension {seed}")) if extended else plan
+    if extended:
+        plan = extension(plan, kind, Random(f"extension {seed}"))
+    return with_a_verifier(plan, Random(f"verifier {seed}")) if verified else plan
 
 
 class _Parts(NamedTuple):

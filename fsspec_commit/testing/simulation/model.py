@@ -1,8 +1,8 @@
 """What must be true of a run: an independent model, of plain sets and dictionaries.
 
-It sees each change of the store as it happens, and hears what every caller was told. Of the
-product's records it reads three: ``job.json`` stands or not, ``decision`` says which attempts are
-chosen, and ``published`` stands or not. What must follow from that it computes from the plan alone.
+It sees each change of the store as it happens, and hears what every caller was told. It sees which
+of the product's records stand, and reads three kinds: ``decision`` and ``chosen/…`` say which
+attempts are chosen, ``_SUCCESS`` names files. All that must follow it computes from the plan alone.
 """
 
 import json
@@ -50,6 +50,7 @@ class Model:
         serial: What would be, had each decided job happened at once, in the order of decisions;
             without foreign files, which an overwrite has listed or not.
         foreign: What others have written, by name.
+        touched: The names of which others have written or deleted a file.
         adopted: The ids of uploads that another program has begun, and a job has adopted.
     """
 
@@ -80,7 +81,7 @@ class Model:
         self._markers = Markers(are_removed=markers_go, clock=clock, fold=fold)
         self._spellings = Spellings(fold)
         self._obstacles = Obstacles(clock)
-        self._touched: set[str] = set()
+        self.touched: set[str] = set()
         self._is_calm = is_calm
         self._is_alone = is_alone
         self._had_data = any(map(rules.is_visible, old))
@@ -118,11 +119,9 @@ class Model:
         if job is None:
             return
         others = [other for other in self.jobs.values() if other is not job]
-        run = Circumstances(
-            self._is_calm, self._is_alone, self._had_data, others, self.actual, self._fold
-        )
-        for promise, what in wrongly(told, job, run):
-            self._wrong(promise, what)
+        calm, alone, had_data = self._is_calm, self._is_alone, self._had_data
+        run = Circumstances(calm, alone, had_data, others, self.actual, self._fold)
+        self.judge(wrongly(told, job, run))
         is_done = told.answer == "returned" and told.call != "abort" and job.state == "committed"
         # Once job.json has left its place, others go on, and may have replaced what there was.
         for promise, what in self._undone(job) if is_done and not job.was_done else ():
@@ -138,7 +137,11 @@ class Model:
     def answered(self, actor: str, began_s: float, names: Sequence[str]) -> None:
         """A reader was told that these files are committed: so it was, since it asked."""
         told = [*map(self._fold, names)]
-        for promise, what in self._shown.untruths(actor, began_s, told, self._touched):
+        self.judge(self._shown.untruths(actor, began_s, told, self.touched))
+
+    def judge(self, wrong: Iterable[tuple[str, str]]) -> None:
+        """Note what is *wrong*, each with the promise that it breaks."""
+        for promise, what in wrong:
             self._wrong(promise, what)
 
     # What the store shows.
@@ -256,8 +259,7 @@ class Model:
         }
         staying = {path: data for path, data in self.serial.items() if path not in job.replaced}
         self.serial = staying | job.new
-        for promise, wrong in told_otherwise(self.told, job):
-            self._wrong(promise, wrong)
+        self.judge(told_otherwise(self.told, job))
 
     def _published(self, job: KnownJob, change: Change) -> None:
         if change.after is not None and job.spec and not job.is_published:
@@ -273,7 +275,7 @@ class Model:
             self.actual[name] = after
             self._had_data = self._had_data or rules.is_visible(name)
         if process.name.startswith(("foreign", "obstacle")):
-            self._touched.add(name)
+            self.touched.add(name)
         if process.name.startswith("foreign"):
             self._meddle(name, after)
         elif name in self.foreign:
@@ -377,14 +379,13 @@ class Model:
 
     def check_marker(self, there: bytes | None) -> None:
         """``_SUCCESS`` stands in the end if it must, and names no file that does not."""
-        stand = self.actual.keys() | self._touched
-        for what in self._markers.untruths(there, self._committed(), stand):
-            self._wrong("P1", what)
+        stand = self.actual.keys() | self.touched
+        wrong = self._markers.untruths(there, self._committed(), stand)
+        self.judge(("P1", what) for what in wrong)
 
     def check_left(self, names: Collection[str], uploads: Iterable[str]) -> None:
         """Of what stands in the work area, *names*, nothing is left of any job but its marks."""
-        for promise, what in remains(self.jobs.values(), names, uploads):
-            self._wrong(promise, what)
+        self.judge(remains(self.jobs.values(), names, uploads))
 
     def names(self) -> tuple[str, ...]:
         """The names of the visible files, without the ids of jobs and attempts."""

@@ -178,11 +178,13 @@ class ReaderPlan:
         at_s: When it begins.
         count: How often it asks.
         every_s: How long it pauses after each answer.
+        verifies: Whether it asks, as ``verify`` does, if they are as jobs have written them down.
     """
 
     at_s: float
     count: int = 1
     every_s: float = 0.0
+    verifies: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,7 +201,7 @@ class Plan:
         foreign: Who else writes.
         leftovers: What others have left in the work area, names of ``leftovers.LEFTOVERS``.
         earlier: The jobs of earlier versions that are left there.
-        readers: Who reads; :func:`draw` draws some when it varies a plan.
+        readers: Who reads, or verifies; :func:`draw` draws some when it is told to.
         faults: What goes wrong.
     """
 

@@ -247,13 +247,15 @@ async def aborted(to: OpenDestination, job_id: str) -> None:
     await abort_job(await _job_at(to, job_id), by="an aborter")
 
 
-async def cleaned(to: OpenDestination, older_than_s: float) -> CleanReport:
-    """Clean, and abort what is so old."""
+async def cleaned(
+    to: OpenDestination, older_than_s: float, *, dry_run: bool = False
+) -> CleanReport:
+    """Clean, and abort what is so old; in a *dry_run* say what that would be."""
     facts = to.store.capabilities
     return await clean(
         to.store,
         older_than=timedelta(seconds=older_than_s),
-        dry_run=False,
+        dry_run=dry_run,
         bind=to.bind,
         check=to.check,
         retirement=retiring(to.store, facts),

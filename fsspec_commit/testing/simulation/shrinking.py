@@ -18,6 +18,7 @@ def search(
     varied: bool = False,
     sliced: bool = False,
     extended: bool = False,
+    verified: bool = False,
 ) -> Run | None:
     """Run the plans of *seeds* until one fails, and shrink that.
 
@@ -27,16 +28,17 @@ def search(
         varied: Whether the plans are varied, as of :func:`draw`.
         sliced: Whether other processes run slices of their jobs, as of :func:`draw`.
         extended: Whether they have one thing more, as of :func:`draw`.
+        verified: Whether somebody asks ``verify`` besides, as of :func:`draw`.
 
     Returns:
         The smallest run found that fails, which says what repeats the run as it was drawn;
         ``None`` if every plan was well.
     """
     for seed in seeds:
-        plan = draw(seed, family=family, varied=varied, sliced=sliced, extended=extended)
-        found = run(plan)
+        ways = {"varied": varied, "sliced": sliced, "extended": extended, "verified": verified}
+        found = run(draw(seed, family=family, **ways))
         if found.violations:
-            how = {"family": family, "varied": varied, "sliced": sliced, "extended": extended}
+            how = {"family": family, **ways}
             more = "".join(f", {name}={value!r}" for name, value in how.items() if value)
             return replace(shrink(found), drawn_by=f"draw({seed}{more})")
     return None

@@ -146,21 +146,37 @@ def _with_readers(plan: Plan, _: Family, random: Random) -> Plan:
     """Somebody asks what is committed, and stands still between any two requests."""
     readers, faults = [], []
     for number in range(random.choice((1, 2, 2))):
-        begin_s = round(random.choice((0.3, 1.0, 5.0, 30.0, 120.0)) * random.random(), 3)
-        every_s = random.choice((0.0, 0.0, 0.3, 5.0))
-        readers.append(ReaderPlan(at_s=begin_s, count=random.choice((1, 3, 10)), every_s=every_s))
-        for _nth in range(random.choice((0, 1, 1, 2))):
-            verb = random.choice((None, "list_tree", "list_children", "read"))
-            faults.append(
-                FaultAt(
-                    f"reader{number}",
-                    random.randint(1, _CALLS_MAX if verb is None else _CALLS_MAX // 2),
-                    random.choice(("halt", "halt_after")),
-                    random.choice((0.1, 0.5, 3.0, 20.0, 100.0, 3_600.0)),
-                    verb,
-                )
-            )
+        reader, halts = _reader(f"reader{number}", random)
+        readers.append(reader)
+        faults += halts
     return replace(plan, readers=tuple(readers), faults=(*plan.faults, *faults))
+
+
+def with_a_verifier(plan: Plan, random: Random) -> Plan:
+    """*plan* with somebody who asks ``verify``, and stands still between any two requests."""
+    reader, halts = _reader(f"reader{len(plan.readers)}", random)
+    # One that asks once would mostly do so before anything has happened.
+    reader = replace(reader, verifies=True, count=reader.count * 3)
+    return replace(plan, readers=(*plan.readers, reader), faults=(*plan.faults, *halts))
+
+
+def _reader(actor: str, random: Random) -> tuple[ReaderPlan, list[FaultAt]]:
+    begin_s = round(random.choice((0.3, 1.0, 5.0, 30.0, 120.0)) * random.random(), 3)
+    every_s = random.choice((0.0, 0.0, 0.3, 5.0))
+    reader = ReaderPlan(at_s=begin_s, count=random.choice((1, 3, 10)), every_s=every_s)
+    halts = []
+    for _ in range(random.choice((0, 1, 1, 2))):
+        verb = random.choice((None, "list_tree", "list_children", "read"))
+        halts.append(
+            FaultAt(
+                actor,
+                random.randint(1, _CALLS_MAX if verb is None else _CALLS_MAX // 2),
+                random.choice(("halt", "halt_after")),
+                random.choice((0.1, 0.5, 3.0, 20.0, 100.0, 3_600.0)),
+                verb,
+            )
+        )
+    return reader, halts
 
 
 def _with_callbacks(plan: Plan, _: Family, random: Random) -> Plan:

@@ -3,7 +3,7 @@
 import re
 from collections import ChainMap
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from itertools import chain, count, islice
 from random import Random
@@ -33,6 +33,7 @@ from fsspec_commit.testing.simulation.process import Process
 from fsspec_commit.testing.simulation.rules import content, is_of_a_job
 from fsspec_commit.testing.simulation.store import SimulatedStore
 from fsspec_commit.testing.simulation.trace import Trace
+from fsspec_commit.testing.simulation.verified import Watch
 
 if TYPE_CHECKING:
     import asyncio
@@ -62,6 +63,7 @@ class World:
         of_names = FoldingBucket if self.family.folds_names else Bucket
         self.bucket: Bucket = of_names("bucket", self.family.habits, now=self._now)
         self._changes: list[Change] = []
+        self._watches: list[Watch] = []
         self.trace = Trace(loop.time)
         self.processes: list[Process] = []
         self.stragglers: list[asyncio.Task[None]] = []
@@ -258,6 +260,10 @@ class World:
         self._changed_s[self._kept[self._fold(process.at)]] = self._loop.time()
         before = len(model.violations)
         model.changed(process, sent_at, changes)
+        if process.name.startswith("reader"):
+            model.judge([("P10", f"{process.name} has changed {changes[0].path}")])
+        for watch in self._watches:
+            watch.look()
         for violation in model.violations[before:]:
             self.trace.say(process.name, "!!! VIOLATION", violation)
 
@@ -274,6 +280,18 @@ class World:
         )
         told = [name for name in names if not name.startswith(inside)]
         self.model.answered(process.name, began_s, told)
+
+    @contextmanager
+    def watched(self) -> Iterator[Watch]:
+        """Whoever verifies where most jobs write: what is so there, as long as the block lasts."""
+        inside = (at for at in self._kept.values() if at.startswith(f"{HERE}/"))
+        is_alone = not self.plan.leftovers and not any(inside)
+        watch = Watch(self.model, self._fold, is_alone=is_alone)
+        self._watches.append(watch)
+        try:
+            yield watch
+        finally:
+            self._watches.remove(watch)
 
     def check_visible(self, when: str) -> None:
         """Check that each destination holds what it must."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fsspec_commit.protocol import commit, seen_jobs, snapshot
+from fsspec_commit.protocol import commit, seen_jobs, snapshot, verify
 from fsspec_commit.protocol.marks import begin_epoch as real_begin
 from fsspec_commit.protocol.retire import retire_job as real_retire
 from fsspec_commit.protocol.seen_jobs import Look, Phase
@@ -60,6 +60,16 @@ def shows_the_old_files_of_published_jobs(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(snapshot, "replaced_files_of", nothing)
 
 
+def misses_files_that_are_not_in_place_yet(patch: pytest.MonkeyPatch) -> None:
+    real = verify._written_by
+
+    async def written_by(*given: Any) -> Any:
+        written = await real(*given)
+        return {name: replace(one, must_stand=True) for name, one in written.items()}
+
+    patch.setattr(verify, "_written_by", written_by)
+
+
 def leaves_no_epoch(patch: pytest.MonkeyPatch) -> None:
     async def begin_epoch(*_: Any) -> None:
         """Nothing."""
@@ -99,6 +109,20 @@ def read(family: str, schedule: int = 0, *faults: FaultAt) -> Plan:
     )
 
 
+def verified(at_s: float, *faults: FaultAt) -> Plan:
+    """A job that stands still, one that replaces all of it later, and somebody who verifies."""
+    files = (("a.txt", "day=1/a.txt", "day=2/a.txt"),)
+    return Plan(
+        family="gcs",
+        jobs=(
+            JobPlan(name="a", mode="append", files=files),
+            JobPlan(name="b", mode="overwrite", files=files, at_s=30.0),
+        ),
+        readers=(ReaderPlan(at_s=at_s, verifies=True),),
+        faults=faults,
+    )
+
+
 IN_MID_LISTING = FaultAt("reader0", 2, "halt", 20, verb="list_tree")
 BEFORE_IT_BEGINS = (
     FaultAt("a.driver", 1, "halt", 20, verb="create"),  # job.json, when its directory is there
@@ -109,6 +133,20 @@ BEFORE_IT_BEGINS = (
 
 BUGS = {
     "looks once": Bug(looks_once, ("P1", "P2"), plan=read("disk", 1)),
+    "misses files that are not in place yet": Bug(
+        misses_files_that_are_not_in_place_yet,
+        ("P1", "P2"),
+        plan=verified(5.0, FaultAt("a.driver", 2, "halt", 20, verb="rename")),
+    ),
+    "verifies what it saw once": Bug(
+        looks_once,
+        ("P1", "P2"),
+        plan=verified(
+            5.0,
+            FaultAt("a.driver", 6, "halt", 20, verb="create"),
+            FaultAt("reader0", 2, "halt", 90, verb="list_tree"),
+        ),
+    ),
     "reads no epoch": Bug(reads_no_epoch, ("P1", "P2"), plan=read("gcs", 0, IN_MID_LISTING)),
     "leaves no epoch": Bug(
         leaves_no_epoch, ("P1", "P2"), plan=read("s3-versioned", 0, IN_MID_LISTING)
