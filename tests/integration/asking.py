@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import random
 import time
+from contextlib import redirect_stdout, suppress
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import fsspec_commit as fc
+from fsspec_commit.cli import main
 from fsspec_commit.destination import OpenDestination, open_destination
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.location import locate
@@ -29,6 +32,7 @@ def ask(request: Line) -> object:
     """Ask until the time is over; one line of the log for each answer. One file of some is read.
 
     To open a bucket takes longer than to list it, so most of the answers are of one that is open.
+    The others are asked for in each of the `WAYS`, by each process in another way first.
     """
     planted = request.get("planted", "nothing")
     PLANTED[planted]()
@@ -48,9 +52,9 @@ def ask(request: Line) -> object:
                     line["names"] = bridge.run(_names(to))
                     line["ended_ns"] = time.monotonic_ns()
                 else:
-                    found = fc.committed_files(destination, **how)
-                    line |= {"ended_ns": time.monotonic_ns(), "names": found.names}
-                    line |= _read(found, chance) if found else {}
+                    way = (*WAYS,)[(request["seed"] + count // OPENED_EVERY) % len(WAYS)]
+                    line["way"] = way
+                    line |= WAYS[way](destination, how, chance)
             except unanswered:
                 line["unstable"] = True
             log.write(json.dumps(line) + "\n")
@@ -65,11 +69,60 @@ async def _names(to: OpenDestination) -> list[str]:
     return (await snapshot.committed_files(reader_of(to))).names
 
 
-def _read(found: fc.CommittedFiles, chance: random.Random) -> Line:
+def _by_call(destination: str, how: Line, chance: random.Random) -> Line:
+    """By `committed_files`; and what one of the files holds."""
+    found = fc.committed_files(destination, **how)
+    line: Line = {"ended_ns": time.monotonic_ns(), "names": found.names}
+    if found:
+        try:
+            line["text"] = found.filesystem.cat_file(chance.choice(found.paths)).decode()
+        except FileNotFoundError:
+            line["missed"] = True
+    return line
+
+
+def _by_dataset(destination: str, how: Line, _: random.Random) -> Line:
+    """By `dataset`; Arrow, which is given a schema, opens none of the files."""
+    import pyarrow as pa
+
+    schema = pa.schema({"line": pa.string()})
     try:
-        return {"text": found.filesystem.cat_file(chance.choice(found.paths)).decode()}
+        found = fc.dataset(destination, format="csv", schema=schema, **how)
     except FileNotFoundError:
-        return {"missed": True}  # an overwrite has finished since
+        return {"missed": True}  # Arrow looks for each: an overwrite has finished since
+    ended_ns = time.monotonic_ns()
+    directory = destination.partition("://")[2] or destination
+    files: list[str] = getattr(found, "files", [])  # without files it is a table
+    return {"ended_ns": ended_ns, "names": _below(directory, files)}
+
+
+def _by_command(destination: str, how: Line, _: random.Random) -> Line:
+    """By the command `fsspec-commit ls`, in this process."""
+    options = how.get("storage_options", {})
+    texts = {
+        name: one if isinstance(one, str) else json.dumps(one) for name, one in options.items()
+    }
+    given = [f"--storage-option={name}={text}" for name, text in texts.items()]
+    with redirect_stdout(StringIO()) as out, suppress(SystemExit):
+        main(["ls", destination, "--json", *given])
+    ended_ns = time.monotonic_ns()
+    document = json.loads(out.getvalue())
+    if "error" in document:
+        error = document["error"]
+        raise getattr(fc, error["class"])(error["message"], stage="read")
+    return {"ended_ns": ended_ns, "names": _below(destination, document["files"])}
+
+
+def _below(directory: str, files: list[str]) -> list[str]:
+    assert all(file.startswith(f"{directory}/") for file in files), (directory, files)
+    return sorted(file.removeprefix(f"{directory}/") for file in files)
+
+
+WAYS: dict[str, Callable[[str, Line, random.Random], Line]] = {
+    "committed_files": _by_call,
+    "dataset": _by_dataset,
+    "ls": _by_command,
+}
 
 
 def _look_once() -> None:

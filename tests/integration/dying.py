@@ -12,19 +12,17 @@ import os
 import random
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import fsspec_commit as fc
-from tests.integration.crashing_driver import Fate, answer
+from tests.integration.crashing_driver import Fate, FatefulStore, answer
 from tests.integration.forked_child import Child
 from tests.integration.storm import how_of, one_job, write_many
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from fsspec_commit.layout import StorePath
+    from fsspec_commit.store import Store, Token
 
-T = TypeVar("T")
 Request = dict[str, Any]
 Line = dict[str, Any]
 
@@ -37,20 +35,30 @@ class NotedFate(Fate):
 
     def __init__(self, request: Request) -> None:
         super().__init__(request)
+        self.state = ""
         self._note: str | None = request.get("decided_in")
-        self._decision = ""
 
-    async def carry(self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
-        if verb == "create" and path.endswith("/decision"):
-            self._decision = path
-        return await super().carry(verb, path, call)
+    def wrap(self, store: Store) -> Store:
+        return _NotingStore(store, self)
 
     def after(self, number: int) -> None:
         if self.decided_ns and self._note is not None:
-            state = json.loads(Path("/", self._decision).read_bytes())["state"]
-            _note(self._note, {"state": state, "decided_ns": self.decided_ns})
+            _note(self._note, {"state": self.state, "decided_ns": self.decided_ns})
             self._note = None
         super().after(number)
+
+
+class _NotingStore(FatefulStore):
+    """Tells its fate how the job is about to decide."""
+
+    def __init__(self, store: Store, fate: NotedFate) -> None:
+        super().__init__(store, fate)
+        self._noted = fate
+
+    async def put(self, path: StorePath, data: bytes, **how: Any) -> Token:
+        if path.endswith("/decision"):
+            self._noted.state = json.loads(data)["state"]
+        return await super().put(path, data, **how)
 
 
 def dying_storm(request: Request) -> object:
@@ -110,6 +118,7 @@ def _one(request: Request, chance: random.Random, label: str) -> Line:
     while end is None:
         deaths += 1
         asked = {"op": "settle", "destination": request["destination"], "job_id": line["job_id"]}
+        asked |= how_of(request)
         if deaths < _DEATHS_MAX and chance.random() < 0.5:
             asked["die"] = _death(chance, _CALLS_OF_WHO_SETTLES)
         end = _in_a_fork(asked)

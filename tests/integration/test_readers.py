@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fsspec_commit as fc
+from tests.integration.asking import WAYS
 from tests.integration.serial import Line, World, after, check_outcome, is_whole
 from tests.integration.storm import how_of
 from tests.scenes.places import LocalPlace, keep_versions, s3_places
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 WRITERS, READERS = 4, 4
 DYING = 2
 """So many of the writers have jobs whose drivers are killed, and resumed."""
-PARTS, SECONDS = 25, 10
+PARTS, PARTS_BESIDE_DEATHS, SECONDS = 25, 10, 10
 # A test that takes five minutes is ended, and a round can take thirty seconds.
 LONGEST_S = 230
 PAUSE_S = 8.0
@@ -65,12 +66,25 @@ def test_a_reader_that_looks_once_is_noticed(processes: Processes, fast: Path) -
 def test_p1_p2_whole_jobs_beside_deaths_and_resumers_on_a_disk(
     processes: Processes, fast: Path, say_what_ran: Callable[[str], None]
 ) -> None:
+    def place(number: int) -> Place:
+        return LocalPlace(fast / str(number) / "out")
+
+    check_beside_deaths(processes, place, fast, say_what_ran)
+
+
+def check_beside_deaths(
+    processes: Processes,
+    make_place: Callable[[int], Place],
+    logs_in: Path,
+    say_what_ran: Callable[[str], None],
+) -> None:
     """On a machine that has more to do, a job may take long to be where it is to die."""
     for number in range(10):
-        logs = fast / str(number)
+        logs = logs_in / str(number)
         logs.mkdir()
-        place = LocalPlace(logs / "out")
-        heard = read_beside_writers(processes, place, logs, 3, seed=number, dying=DYING)
+        heard = read_beside_writers(
+            processes, make_place(number), logs, 3, seed=number, dying=DYING
+        )
         assert heard.wrong == []
         if heard.count and heard.death_count:
             say_what_ran(heard.ran)
@@ -100,6 +114,13 @@ def test_whole_jobs_in_a_bucket(
 
 
 @pytest.mark.parametrize("s3_server", ["ministack"], indirect=True)
+def test_p1_p2_whole_jobs_beside_deaths_and_resumers_in_a_bucket(
+    processes: Processes, s3_server: Server, tmp_path: Path, say_what_ran: Callable[[str], None]
+) -> None:
+    check_beside_deaths(processes, lambda _: versioned(s3_server), tmp_path, say_what_ran)
+
+
+@pytest.mark.parametrize("s3_server", ["ministack"], indirect=True)
 def test_a_bucket_with_versions_is_listed_without_them(
     s3_server: Server, s3_proxy: FaultProxy
 ) -> None:
@@ -124,21 +145,43 @@ def test_ten_thousand_answers_in_buckets(
     tmp_path: Path,
     say_what_ran: Callable[[str], None],
 ) -> None:
-    """What is deleted there stays as an old version, and slows the writers down: many buckets.
+    """In many parts: one that is alone on two cores has its answers in half a minute.
 
-    And many parts, since one that is alone on two cores has its answers in half a minute, and
-    beside the tests of a night in less than two.
+    And beside the tests of a night in less than two.
     """
-    seed = part * LONGEST_S
-    ran = ask_often(
-        processes,
-        lambda _: versioned(s3_server),
-        tmp_path,
-        10_000 // PARTS,
-        pause_s=PAUSE_S,
-        seed=seed,
-    )
+    ran = ask_in_buckets(processes, s3_server, tmp_path, 10_000 // PARTS, part)
     say_what_ran(ran)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(PARTS_BESIDE_DEATHS))
+@pytest.mark.parametrize("s3_server", ["ministack"], indirect=True)
+def test_p1_p2_a_thousand_answers_beside_deaths_in_buckets(
+    processes: Processes,
+    s3_server: Server,
+    part: int,
+    tmp_path: Path,
+    say_what_ran: Callable[[str], None],
+) -> None:
+    """Fewer, since each job and each resumer has a process, which has to open the bucket."""
+    count = 1_000 // PARTS_BESIDE_DEATHS
+    ran = ask_in_buckets(processes, s3_server, tmp_path, count, PARTS + part, dying=DYING)
+    say_what_ran(ran)
+
+
+def ask_in_buckets(
+    processes: Processes, server: Server, logs_in: Path, count: int, part: int, *, dying: int = 0
+) -> str:
+    """What is deleted there stays as an old version, and slows the writers down: many buckets."""
+    return ask_often(
+        processes,
+        lambda _: versioned(server),
+        logs_in,
+        count,
+        pause_s=PAUSE_S,
+        seed=part * LONGEST_S,
+        dying=dying,
+    )
 
 
 def versioned(server: Server) -> Place:
@@ -295,12 +338,14 @@ def read_beside_writers(
     counts = Counter(
         key for line in heard for key in ("names", "unstable", "missed") if key in line
     )
+    ways = Counter(line["way"] for line in heard if "way" in line)
+    assert ways.keys() == WAYS.keys()
     assert counts["unstable"] <= counts["names"] / 100 or planted != "nothing", counts
     states = {tuple(line["names"]) for line in told}
     beside = sum(_is_beside(jobs, line) for line in told)
     deaths = sum(line.get("deaths", 0) for line in written)
     ends = Counter(str(line["state"]) for line in written if line.get("deaths"))
-    ran = f"{len(jobs)} jobs in {seconds} s: {dict(counts)}, {beside} beside a job, "
+    ran = f"{len(jobs)} jobs in {seconds} s: {dict(counts)}, {dict(ways)}, {beside} beside a job, "
     ran += f"{deaths} deaths, of jobs that ended as {dict(ends)}, " if dying else ""
     return Heard(
         count=len(told),
