@@ -197,10 +197,12 @@ def test_a_file_closed_after_its_task_has_failed_is_dropped(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("committer", ["v1", "manifest"])
-def test_a_task_that_was_aborted_has_no_files(
+def test_p2_a_task_that_was_aborted_has_no_files(
     tmp_path: Path, committer: Literal["v1", "manifest"]
 ) -> None:
-    with fc.Job(tmp_path / "out", committer=committer, allow_empty=True) as job:
+    """Neither meanwhile nor when its job commits those of another task."""
+    destination = tmp_path / "out"
+    with fc.Job(destination, committer=committer, names="exact") as job:
         task = job.task(0)
         with task.open("a.txt") as file:
             file.write(b"a")
@@ -208,6 +210,9 @@ def test_a_task_that_was_aborted_has_no_files(
         assert seen.find("") == ["a.txt"]
         task.abort()
         assert (seen.find(""), seen.exists("a.txt")) == ([], False)
+        with job.task(1) as other, other.open("b.txt") as file:
+            file.write(b"b")
+    check_settled(snapshot_of(destination), directories_of(destination), expected={"b.txt": b"b"})
 
 
 @pytest.mark.parametrize("mistake", [MistakeError, KeyboardInterrupt, SystemExit])
