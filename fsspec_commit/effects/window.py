@@ -11,10 +11,10 @@ that were in flight with it have ended, and then as many as were answered of the
 
 From there the window follows the store as TCP follows a network: a share less whenever a call is
 turned away, then a call or two more after each round, as long as that passes the same test (Chiu
-and Jain, 1989). All jobs on a store gain as much and lose the same share, so that they come to the same
-rate. A large window loses less (RFC 3649, HighSpeed TCP), since it comes back by two calls a round
-as well. Where most of a round was turned away, what was answered is all that the store takes. Once
-none has been turned away for many rounds, more are tried again, but not as many at once.
+and Jain, 1989). All jobs on a store gain as much and lose the same share, so that they come to the
+same rate. A large window loses less (RFC 3649, HighSpeed TCP), since it comes back by two calls a
+round as well. Where most of a round was turned away, what was answered is all that the store takes.
+Once none has been turned away for many rounds, more are tried again, but not as many at once.
 
 An answer that is lost says nothing of the load, unless many are.
 """
