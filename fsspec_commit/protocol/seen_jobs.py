@@ -138,7 +138,10 @@ def _are_some_empty(jobs: Iterable[SeenJob]) -> bool:
 async def _list_again(
     store: ConfirmedStore, destination: DestinationLayout, *, is_first_whole: bool
 ) -> list[Listed]:
-    """All areas and epochs once more, and twice if neither listing is of one moment."""
+    """All areas and epochs once more.
+
+    One listing of several moments is not enough, unless the first one was such a listing as well.
+    """
     whole = await store.list_at_once(destination.areas) if is_first_whole else None
     if whole is not None:
         return whole

@@ -34,8 +34,8 @@ def search(
         The smallest run found that fails, which says what repeats the run as it was drawn;
         ``None`` if every plan was well.
     """
+    ways = {"varied": varied, "sliced": sliced, "extended": extended, "verified": verified}
     for seed in seeds:
-        ways = {"varied": varied, "sliced": sliced, "extended": extended, "verified": verified}
         found = run(draw(seed, family=family, **ways))
         if found.violations:
             how = {"family": family, **ways}
