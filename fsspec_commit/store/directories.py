@@ -20,14 +20,23 @@ class RenamesDirectories(Protocol):
 class RemovesEmptyDirectories(Protocol):
     """A directory can be removed on condition that nothing is in it.
 
-    Without it, `clean` renames the area of a job that may be just beginning, to look into it.
+    Without it, `clean` renames the area of a job that may be just beginning, to look into it, and
+    readers do not see that job meanwhile. Where a store makes an area and ``job.json`` in one step,
+    no area is ever that of a job that is just beginning, and nothing is lost.
+
+    Attributes:
+        are_made_by_writes: Whether a file is written with its directories, whether they are there
+            or not, so that what comes too late makes an area anew.
     """
+
+    are_made_by_writes: bool
 
     async def remove_empty_directory(self, path: StorePath) -> None:
         """Remove the directory *path*; a missing one is done.
 
         If anything is in it, or comes into it at that moment, it is refused (``ENOTEMPTY``). So is
-        a file.
+        a file. What no listing shows, such as the hidden file of a writer that was killed, does not
+        keep it: it goes before, and its writer is refused.
         """
 
 

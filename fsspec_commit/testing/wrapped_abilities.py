@@ -166,6 +166,7 @@ class WrappedEmptyRemoval:
     def __init__(self, removing: RemovesEmptyDirectories, carry: Carry) -> None:
         self._removing = removing
         self._carry = carry
+        self.are_made_by_writes = removing.are_made_by_writes
 
     async def remove_empty_directory(self, path: StorePath) -> None:
         """Remove one directory, if nothing is in it."""

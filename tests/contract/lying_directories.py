@@ -28,6 +28,8 @@ class _Making:
 
 
 class _Removing:
+    are_made_by_writes = False
+
     async def remove_empty_directory(self, path: StorePath) -> None:
         with tree.LOCK:
             self._check(path)

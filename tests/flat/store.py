@@ -193,6 +193,8 @@ class _FlatWriter:
 class FlatRenames:
     """Renames, and directories where there are any."""
 
+    are_made_by_writes = True
+
     def __init__(self, bucket: Bucket) -> None:
         self._bucket = bucket
 

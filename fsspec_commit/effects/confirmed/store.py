@@ -71,7 +71,9 @@ class ConfirmedStore(StoreReads):
             if directories is None
             else ConfirmedDirectories(directories, store, pace, statistics)
         )
-        self.removes_empty = store.empty_directories is not None
+        removing = store.empty_directories
+        self.removes_empty = removing is not None
+        self.makes_directories_anew = removing is not None and removing.are_made_by_writes
         deletion = store.bulk_deletion
         self.deleted_at_once_max = 0 if deletion is None else deletion.files_max
         making = store.directory_creation

@@ -30,6 +30,7 @@ class Family:
             its files are listed, and go one by one.
         makes_area_first: Whether a directory that is missing is made by a request of its own, so
             that it is seen empty.
+        removes_empty: Whether a directory is removed on condition that it is empty.
         request_lives_s: How late a request may be carried out: a signature expires.
         clocks_within_s: How far the clocks of its clients may be apart.
     """
@@ -43,6 +44,7 @@ class Family:
     checks_area: bool = False
     deletes_trees: bool = False
     makes_area_first: bool = False
+    removes_empty: bool = False
     request_lives_s: float = 100_000.0
     clocks_within_s: float = 100_000.0
 
@@ -132,6 +134,7 @@ FAMILIES = {
             page_entries=None,
             checks_area=True,
             makes_area_first=True,
+            removes_empty=True,
         ),
         Family(
             name="disk-folding",
@@ -140,6 +143,7 @@ FAMILIES = {
             page_entries=None,
             checks_area=True,
             makes_area_first=True,
+            removes_empty=True,
         ),
         Family(
             name="hdfs",
@@ -149,6 +153,7 @@ FAMILIES = {
             page_entries=None,
             checks_area=True,
             makes_area_first=True,
+            removes_empty=True,
         ),
         Family(
             name="memory",
@@ -158,7 +163,13 @@ FAMILIES = {
             page_entries=None,
             checks_area=True,
         ),
-        Family(name="gen2", habits=_GEN2, deletes_trees=True, capabilities=capabilities_of(_GEN2)),
+        Family(
+            name="gen2",
+            habits=_GEN2,
+            deletes_trees=True,
+            removes_empty=True,
+            capabilities=capabilities_of(_GEN2),
+        ),
         Family(name="gcs", habits=_GCS, lists_in_order=True, capabilities=capabilities_of(_GCS)),
         Family(
             name="s3",

@@ -18,6 +18,7 @@ class SimulatedRenames:
 
     def __init__(self, root: StorePath, bucket: Bucket, family: Family, process: Process) -> None:
         self._root = root
+        self.are_made_by_writes = not family.checks_area
         self._bucket = bucket
         self._family = family
         self._request = process.request

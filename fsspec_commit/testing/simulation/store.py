@@ -77,8 +77,9 @@ class SimulatedStore:
         renames = SimulatedRenames(root, bucket, family, process)
         self.files = None if bucket.habits.renames is AtomicRename.NONE else renames
         self.directories = renames if family.has_directories else None
+        self.empty_directories = renames if family.removes_empty else None
         # A rename finds a directory missing at the price of a request, where listings are paged.
-        self.directory_creation = self.empty_directories = renames if paged else None
+        self.directory_creation = renames if paged else None
         self.bulk_deletion = None if family.has_directories else self
         self.uploads = (
             SimulatedUploads(bucket, family, process, ask, order) if bucket.habits.uploads else None

@@ -224,5 +224,6 @@ class DirectoriesContract(Given):
 
         for turn in range(_ROUNDS):
             won = await contend(store, open_again, [writing(turn), *[removing(turn)] * 3])
-            assert 0 in won, "the record was refused"
-            assert await content(store, at(f"areas/{turn}/job")) == b"1"
+            # One that finds its directory gone may be refused: then it does not stand.
+            stands = await store.stat(at(f"areas/{turn}/job")) is not None
+            assert stands == (0 in won)

@@ -25,6 +25,8 @@ _NO_PARENT = "RenameDestinationParentPathNotFound"
 class Renames:
     """`RenamesFiles`, and what is done with directories, in one container."""
 
+    are_made_by_writes = True
+
     def __init__(self, container: Container) -> None:
         self._container = container
 

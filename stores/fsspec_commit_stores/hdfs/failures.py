@@ -22,6 +22,7 @@ from fsspec_commit_stores.http.requests import Contact, FailedRequestError
 MISSING = "FileNotFoundException"
 EXISTS = "FileAlreadyExistsException"
 NO_DIRECTORY = "ParentNotDirectoryException"
+NOT_EMPTY = "PathIsNotEmptyDirectoryException"
 
 _NUMBERS = {
     "AccessControlException": errno.EACCES,
@@ -41,7 +42,7 @@ _NUMBERS = {
     NO_DIRECTORY: errno.ENOTDIR,
     "PathComponentTooLongException": errno.ENAMETOOLONG,
     "PathIsDirectoryException": errno.EISDIR,
-    "PathIsNotEmptyDirectoryException": errno.ENOTEMPTY,
+    NOT_EMPTY: errno.ENOTEMPTY,
     "QuotaByStorageTypeExceededException": errno.EDQUOT,
     "QuotaExceededException": errno.EDQUOT,
     "RpcNoSuchMethodException": errno.EOPNOTSUPP,

@@ -23,12 +23,14 @@ from fsspec_commit.store import (
     ListsAtOnce,
     MakesDirectories,
     OpenOptions,
+    RemovesEmptyDirectories,
     RenamesDirectories,
     RenamesFiles,
     Store,
     Token,
 )
 from fsspec_commit_stores.hdfs.directories import Directories
+from fsspec_commit_stores.hdfs.empty_directories import EmptyDirectories
 from fsspec_commit_stores.hdfs.failures import (
     MISSING,
     RequestDescription,
@@ -51,7 +53,7 @@ class HdfsStore:
     # They follow from what a NameNode is, and a cluster runs Hadoop's own.
     capabilities = CAPABILITIES
     in_flight_max = unverified_endpoint = None
-    bulk = bulk_deletion = direct = in_order = empty_directories = uploads = None
+    bulk = bulk_deletion = direct = in_order = uploads = None
 
     def __init__(self, requests: Requests, root: StorePath, ask: Ask) -> None:
         self._requests = requests
@@ -59,6 +61,7 @@ class HdfsStore:
         self.at_once: ListsAtOnce | None = self._listing if requests.lists_at_once else None
         self.root = root
         self.directory_creation = self._directories = Directories(requests, root)
+        self.empty_directories = EmptyDirectories(requests, self._directories)
         self._files = Files(requests, self._directories)
         self.files = self.directories = HdfsRenames(requests, self._directories, self._files)
 
@@ -254,3 +257,4 @@ _store: type[Store] = HdfsStore
 _files: type[RenamesFiles] = HdfsRenames
 _directories: type[RenamesDirectories] = HdfsRenames
 _directory_creation: type[MakesDirectories] = Directories
+_empty_directories: type[RemovesEmptyDirectories] = EmptyDirectories

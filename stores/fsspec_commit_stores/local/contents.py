@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import stat
 from contextlib import suppress
 from time import time_ns
@@ -25,8 +26,10 @@ from fsspec_commit_stores.local.tokens import token_of
 _READING = os.O_RDONLY | NO_FOLLOW | getattr(os, "O_NONBLOCK", 0)
 _CREATING = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW
 _UNNAMED: int = getattr(os, "O_TMPFILE", 0)
-_NO_UNNAMED = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT})
+# ext4 says EPERM of a directory that is gone, of which the other way says ENOENT.
+_NO_UNNAMED = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT, errno.EPERM})
 _NO_LINK = frozenset({errno.ENOENT, errno.EXDEV}) | FORBIDDEN
+_HIDDEN = re.compile(r"\.[0-9a-f]{32}\.tmp")
 _PERMISSIONS = 0o666
 _TRIES_MAX = 8
 
@@ -117,6 +120,11 @@ def read_at(descriptor: int, start: int, length: int) -> bytes:
         data = os.pread(descriptor, missing, start + length - missing)
         pieces.append(data)
     return b"".join(pieces)
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a file of this name is one that was not finished, on a disk where each has a name."""
+    return _HIDDEN.fullmatch(name) is not None
 
 
 def check_target(directory: int, name: bytes, path: StorePath, expecting: Expectation) -> None:

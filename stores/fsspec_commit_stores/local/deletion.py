@@ -72,7 +72,7 @@ class _Tree:
         finally:
             self._handles.pop()
             os.close(handle)
-        return _is_gone(parent, name)
+        return is_removed_if_empty(parent, name)
 
     def _empty(self, handle: int) -> None:
         with os.scandir(handle) as children:
@@ -89,13 +89,13 @@ class _Tree:
         """Bring a directory up; an empty one may be another's, who alone can rename it."""
         top = self._handles[0]
         with suppress(FileNotFoundError):
-            if not _is_gone(handle, child.name):
+            if not is_removed_if_empty(handle, child.name):
                 os.rename(child.name, f"lifted-{child.inode()}", src_dir_fd=handle, dst_dir_fd=top)
                 self.has_lifted = True
 
 
-def _is_gone(parent: int, name: bytes | str) -> bool:
-    """Remove an empty directory; False where it is not."""
+def is_removed_if_empty(parent: int, name: bytes | str) -> bool:
+    """Remove a directory that is empty; False where it is not, and stays."""
     try:
         os.rmdir(name, dir_fd=parent)
     except FileNotFoundError:

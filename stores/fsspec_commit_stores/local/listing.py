@@ -7,8 +7,9 @@ from contextlib import closing
 
 from fsspec_commit.errors import StoreError
 from fsspec_commit.layout import StorePath
+from fsspec_commit.names import AREA
 from fsspec_commit.store import Directory, Entry, Unusable
-from fsspec_commit_stores.local.contents import entry_of
+from fsspec_commit_stores.local.contents import entry_of, is_hidden
 from fsspec_commit_stores.local.directories import Directories
 from fsspec_commit_stores.local.failures import not_done, refusal, reporting, symbolic_link
 
@@ -29,8 +30,9 @@ async def list_children(
     and where one is gone by then, the file that took its place was not read. So it is read again;
     a long one not for ever, for it may be of no job.
     """
+    is_area = _is_area_of_job(directories.relative(path))
     for child in _settled(directories, path):
-        if child is not None:
+        if child is not None and not (is_area and _is_unfinished(child)):
             yield child
 
 
@@ -56,7 +58,23 @@ def list_at_once(
     names = (child.path.rpartition("/")[2] for child in shown)
     size_bytes = sum(len(name.encode(errors="replace")) + _BESIDE_A_NAME_BYTES for name in names)
     is_short = size_bytes <= _READ_AT_ONCE_BYTES
-    return shown if is_there and is_short and len(shown) == len(children) else None
+    if not (is_there and is_short and len(shown) == len(children)):
+        return None
+    is_area = _is_area_of_job(directory)
+    return [child for child in shown if not (is_area and _is_unfinished(child))]
+
+
+def _is_area_of_job(directory: str) -> bool:
+    return directory.startswith(f"{AREA}/") and directory.count("/") == 1
+
+
+def _is_unfinished(child: Entry | Directory | Unusable) -> bool:
+    """Whether a child of a job's area is a record that has no name yet.
+
+    The first one makes the area, which is empty until that is whole. All other directories are
+    listed as they are: what is in them may have such a name for ever, given by somebody else.
+    """
+    return isinstance(child, Entry) and is_hidden(child.path.rpartition("/")[2])
 
 
 def _settled(

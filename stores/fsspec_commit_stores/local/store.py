@@ -27,6 +27,7 @@ from fsspec_commit.store import (
     Expectation,
     ListsAtOnce,
     OpenOptions,
+    RemovesEmptyDirectories,
     RenamesDirectories,
     RenamesFiles,
     RenamesInBulk,
@@ -44,6 +45,7 @@ from fsspec_commit_stores.local.contents import (
     read_whole,
 )
 from fsspec_commit_stores.local.directories import Directories
+from fsspec_commit_stores.local.empty_directories import EmptyDirectories
 from fsspec_commit_stores.local.failures import refusal, reporting
 from fsspec_commit_stores.local.opening import capabilities_of, root_of
 from fsspec_commit_stores.local.renaming import LocalRenames
@@ -60,13 +62,14 @@ class LocalStore:
     # What a disk does, its operating system says; a mount is known by its type.
     in_flight_max = unverified_endpoint = None
     # A rename that finds a directory missing costs a disk next to nothing.
-    directory_creation = empty_directories = None
+    directory_creation = None
     bulk_deletion = in_order = uploads = None
 
     def __init__(self, root: StorePath, options: OpenOptions, capabilities: Capabilities) -> None:
         self.root = root
         self.capabilities = capabilities
         self._directories = Directories(root)
+        self.empty_directories = EmptyDirectories(self._directories)
         self._renames = LocalRenames(self._directories, options.durability)
         self.files = self.bulk = self.directories = self._renames
         self.direct = LocalDirect(self._directories, flushed=options.durability == "full")
@@ -253,4 +256,5 @@ _store: type[Store] = LocalStore
 _files: type[RenamesFiles] = LocalRenames
 _bulk: type[RenamesInBulk] = LocalRenames
 _directories: type[RenamesDirectories] = LocalRenames
+_empty_directories: type[RemovesEmptyDirectories] = EmptyDirectories
 _direct: type[WritesDirectly] = LocalDirect
