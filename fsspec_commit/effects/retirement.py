@@ -24,7 +24,13 @@ async def nothing() -> None:
 
 
 class Retirement(Protocol):
-    """Removes whole areas."""
+    """Removes whole areas.
+
+    Attributes:
+        is_in_one_step: Whether an area exists whole or not at all.
+    """
+
+    is_in_one_step: bool
 
     async def retire(
         self,
@@ -53,6 +59,8 @@ class Retirement(Protocol):
 
 class RetiringByRename:
     """Removes an area by one rename, so that it exists whole or not at all."""
+
+    is_in_one_step = True
 
     def __init__(self, store: ConfirmedStore, directories: ConfirmedDirectories) -> None:
         self._store = store
@@ -118,6 +126,8 @@ class RetiringInOrder:
         leftovers: The uploads to be aborted, if there are such.
         adopts: Whether jobs here may adopt uploads of S3A, which records them beside the area.
     """
+
+    is_in_one_step = False
 
     def __init__(
         self, store: ConfirmedStore, leftovers: LeftoverUploads | None, *, adopts: bool

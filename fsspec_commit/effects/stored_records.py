@@ -34,14 +34,16 @@ def _checked(path: StorePath, record: Record) -> bytes:
 
 
 async def establish_unrepeated(
-    store: ConfirmedStore, path: StorePath, record: R, *, backoff: int
+    store: ConfirmedStore, path: StorePath, record: R, *, above: StorePath, backoff: int
 ) -> Standing[R] | None:
     """Create *record* exclusively, with all directories above, without a repetition in doubt.
 
     Raises:
-        CommitStateUnknownError: It was not answered, and may still be carried out at any time.
+        CommitStateUnknownError: It was not answered, and may still be carried out at any time; or
+            what was made for it below *above* has gone.
     """
-    created = await store.create_unrepeated(path, _checked(path, record), backoff=backoff)
+    data = _checked(path, record)
+    created = await store.create_unrepeated(path, data, above=above, backoff=backoff)
     return Standing(record) if created else None
 
 

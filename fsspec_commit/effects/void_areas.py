@@ -4,12 +4,15 @@ Where there are no directories, ``job.json`` itself makes the area, so the job i
 there goes in the order of :mod:`fsspec_commit.effects.emptying`.
 
 Where there are directories, an area exists a moment before its ``job.json``, which is the first
-thing in it. If a directory can be removed on condition that it is empty, an empty area is removed
-so, and stays if ``job.json`` comes first; one with anything else in it is that of a job that is
-over, if there is no ``job.json`` even after the listing, whose pages may be of several moments. If
-not, an area is first renamed to a unique name, and inspected there: if ``job.json`` came in before
-the rename, the area is put back. There a driver that starts a job looks for ``job.json`` after
-creating it, and takes another id if it is not there.
+thing in it. So an empty area is removed on condition that it is empty, and stays if ``job.json``
+comes first; one with anything else in it is that of a job that is over, if there is no ``job.json``
+even after the listing, whose pages may be of several moments. It goes whole where areas go by one
+rename, and in that order elsewhere.
+
+An adapter may have no such removal. There an area is first renamed to a unique name, and inspected
+there: if ``job.json`` came in before the rename, the area is put back. So does every `clean` of the
+first versions on disks and HDFS, where a driver that starts a job therefore looks for ``job.json``
+after creating it, and takes another id if it is not there.
 """
 
 from collections.abc import Sequence
@@ -17,27 +20,38 @@ from collections.abc import Sequence
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.emptying import Contents, empty_by_tree
+from fsspec_commit.effects.retirement import Retirement
 from fsspec_commit.layout import JobLayout, StorePath
 
 
-async def delete_void_area(store: ConfirmedStore, layout: JobLayout) -> bool:
+async def delete_void_area(
+    store: ConfirmedStore, layout: JobLayout, retirement: Retirement
+) -> bool:
     """Delete the area of *layout*, unless a job is just beginning there.
+
+    Args:
+        store: Where it is.
+        layout: The job.
+        retirement: How areas go there.
 
     Returns:
         Whether the area is gone; if not, its job is alive.
     """
     permit = deletion.of_void_area(layout)
-    if may_be_taken(store):
-        if await store.stat(layout.spec) is not None:
-            return False
-        return await delete_taken_area(store, layout, layout.area)
+    if store.directories is None:
+        await empty_by_tree(store, layout, permit, None)
+        return True
     found: Contents = None
-    if store.directories is not None:
+    if store.removes_empty:
         found = frozenset(child.path for child in await store.list_area(layout.area))
-        if layout.spec in found or await store.stat(layout.spec) is not None:
+        if layout.spec in found:
             return False
-        if not found:
-            return await store.delete_empty(layout.area, permit)
+    if await store.stat(layout.spec) is not None:
+        return False
+    if store.removes_empty and not found:
+        return await store.delete_empty(layout.area, permit)
+    if retirement.is_in_one_step or not store.removes_empty:
+        return await delete_taken_area(store, layout, layout.area)
     await empty_by_tree(store, layout, permit, found)
     return True
 
@@ -56,14 +70,19 @@ async def delete_emptied(
         layout: The job.
         below: The directories in the area that he may have made, the deepest first.
     """
-    if store.removes_empty:
+    if store.makes_directories_anew:
         for directory in (*below, layout.area):
             await store.delete_empty_or_leave(directory, deletion.of_void_area(layout))
 
 
-def may_be_taken(store: ConfirmedStore) -> bool:
-    """Whether the area of a job that just begins may be renamed, so that its driver must look."""
-    return store.directories is not None and not store.removes_empty
+def may_be_taken(store: ConfirmedStore, *, walks: bool) -> bool:
+    """Whether a `clean` may take the area of a job that just begins, so that its driver must look.
+
+    Args:
+        store: Where it is.
+        walks: Whether listings are not paged there: so are those of disks and HDFS.
+    """
+    return store.directories is not None and (walks or not store.removes_empty)
 
 
 async def delete_taken_area(store: ConfirmedStore, layout: JobLayout, path: StorePath) -> bool:

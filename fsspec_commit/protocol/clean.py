@@ -79,7 +79,7 @@ async def clean(
     they are as old. Uploads that neither a record nor a name attributes to a job are only shown,
     and so is what Hadoop's own committers have left.
     """
-    found = _Found(store, leftovers, dry_run=dry_run)
+    found = _Found(store, retirement, leftovers, dry_run=dry_run)
     destination = DestinationLayout(store.root)
     for job_id in damaged:
         size = await remove_damaged(
@@ -120,9 +120,15 @@ class _Found:
     """What ``clean`` has found and removed so far."""
 
     def __init__(
-        self, store: ConfirmedStore, leftovers: LeftoverUploads | None, *, dry_run: bool
+        self,
+        store: ConfirmedStore,
+        retirement: Retirement,
+        leftovers: LeftoverUploads | None,
+        *,
+        dry_run: bool,
     ) -> None:
         self._store = store
+        self._retirement = retirement
         self._leftovers = leftovers
         self._dry_run = dry_run
         self._left_alone: set[str] = set()
@@ -219,7 +225,7 @@ class _Found:
     async def _delete_void(self, layout: JobLayout) -> bool:
         if self._leftovers is not None:
             await self._leftovers.abort_of(layout, deletion.of_void_area(layout))
-        return await delete_void_area(self._store, layout)
+        return await delete_void_area(self._store, layout, self._retirement)
 
     async def abort_strays(
         self, destination: DestinationLayout, is_old: Callable[[datetime], bool]

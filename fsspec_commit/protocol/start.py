@@ -69,8 +69,11 @@ async def create_job(job: BoundJob, *, failed: int) -> str | None:
         )
         raise RequestError(message, kind="too_many_partitions", stage="start")
     refusal: StoreError | None = None
+    areas = layout.destination.areas
     try:
-        created = await establish_unrepeated(store, layout.spec, record, backoff=failed)
+        created = await establish_unrepeated(
+            store, layout.spec, record, above=areas, backoff=failed
+        )
     except CommitStateUnknownError as error:
         cause = error.__cause__
         if not isinstance(cause, StoreError) or cause.reply is not Reply.REFUSED:
@@ -81,6 +84,6 @@ async def create_job(job: BoundJob, *, failed: int) -> str | None:
         raise refusal
     if created is None:
         return f"{layout.spec!r} is another's"
-    if may_be_taken(store) and await store.stat(layout.spec) is None:
+    if may_be_taken(store, walks=job.walks) and await store.stat(layout.spec) is None:
         return f"{layout.area!r} was cleaned up before {layout.spec!r} was in it"
     return None

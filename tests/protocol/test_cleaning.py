@@ -10,6 +10,7 @@ import pytest
 
 from fsspec_commit.effects.void_areas import delete_void_area
 from fsspec_commit.errors import CommitError, CommitFailedError, StoreError
+from fsspec_commit.selection import retiring
 from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
 from tests.protocol.cleaning import (
     DEAD,
@@ -240,7 +241,8 @@ def test_an_area_that_another_clean_has_taken_is_gone(bucket: Bucket) -> None:
 
     async def main() -> bool:
         to = await opened(url(bucket), Clock())
-        return await delete_void_area(to.store, destination(bucket).job(DEAD))
+        layout = destination(bucket).job(DEAD)
+        return await delete_void_area(to.store, layout, retiring(to.store, to.store.capabilities))
 
     assert run(main())[0]
 

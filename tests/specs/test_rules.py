@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 
     from tests.specs.explore import Found
 
+VOID_AREAS = {
+    "Gen2": partial(void_area.search_if_empty, "by path", "if empty"),
+    "disk": partial(void_area.search_if_empty, "by handle", "if empty, or by rename"),
+    "HDFS": partial(void_area.search_if_empty, "by path", "if empty, or by rename"),
+}
 # Each with a number of states below which it would have explored next to nothing.
 RULES: dict[str, tuple[Callable[[], Found], int]] = {
     "adoption": (adoption.search, 100),
@@ -49,8 +54,15 @@ RULES: dict[str, tuple[Callable[[], Found], int]] = {
     "trash": (trash.search, 1_000),
     "void area, by handle": (partial(void_area.search, "by handle"), 100),
     "void area, by path": (partial(void_area.search, "by path"), 100),
-    "void area, if empty": (partial(void_area.search_if_empty, "by path"), 50),
-    "void area, if empty, by handle": (partial(void_area.search_if_empty, "by handle"), 50),
+    "void area, beside earlier, by handle": (
+        partial(void_area.search_beside_earlier, "by handle"),
+        100,
+    ),
+    "void area, beside earlier, by path": (
+        partial(void_area.search_beside_earlier, "by path"),
+        100,
+    ),
+    **{f"void area, {store}": (search, 50) for store, search in VOID_AREAS.items()},
 }
 BY_NIGHT = {
     "reader, two of many",
@@ -77,11 +89,9 @@ WEAKENED = [
         ("remembered facts", remembered_facts.search, remembered_facts.Weakened),
         ("trash", trash.search, trash.Weakened),
         ("void area", partial(void_area.search, "by handle"), void_area.Weakened),
-        (
-            "void area, if empty",
-            partial(void_area.search_if_empty, "by path"),
-            void_area.WeakenedIfEmpty,
-        ),
+        ("void area, Gen2", VOID_AREAS["Gen2"], void_area.WeakenedIfEmpty),
+        ("void area, disk", VOID_AREAS["disk"], void_area.WeakenedIfEmpty),
+        ("void area, HDFS", VOID_AREAS["HDFS"], void_area.WeakenedIfEmpty),
     )
     for weakened in get_args(rules)
 ]

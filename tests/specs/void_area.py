@@ -4,13 +4,18 @@ Where there are directories, a job's area is there before its ``job.json`` is. A
 by in between sees what it would see of a job that is over. One job starts, two times `clean` looks
 at its area, again and again, and each may stop anywhere for any time. A disk puts ``job.json`` into
 the directory that it has opened, wherever that is by then; HDFS and Gen2 put it where it was to be,
-and make the directory once more if they have to.
+and make the directory once more if they have to. A job whose ``job.json`` is refused, or is not
+where it looks for it, begins under another id.
 
-`clean` renames the area away to look into it. On Gen2 it does not: it removes an empty area on
-condition that it is empty, and one with anything else in it as that of a job that is over, since
-``job.json`` is the first thing in an area. There the job does not look where its ``job.json`` is.
-A listing may come in two pages, and the second one shows what came after the first: so `clean`
-looks for ``job.json`` once more after it has listed what is in the area.
+`clean` removes an empty area on condition that it is empty, and one with anything else in it as
+that of a job that is over, since ``job.json`` is the first thing in an area: on Gen2 where it is,
+on a disk and HDFS by a rename. A listing may come in two pages, and the second one shows what came
+after the first: so `clean` looks for ``job.json`` once more after it has listed what is in the
+area. No area of a living job is ever away.
+
+Where no directory can be removed so, `clean` renames every such area away to look into it, and so
+did the first versions on disks and HDFS. Beside these the job looks where its ``job.json`` is, and
+its area may be away for as long as such a `clean` takes.
 
 Every step is one call. Who dies is who never takes another step: that is in it, since what must not
 be is looked for in every state.
@@ -38,10 +43,12 @@ WeakenedIfEmpty: TypeAlias = Literal[
     "not_looked_after",  # nobody looks for job.json after the area is listed
 ]
 Creating: TypeAlias = Literal["by handle", "by path"]
-Removing: TypeAlias = Literal["by rename", "if empty"]
+Removing: TypeAlias = Literal["by rename", "if empty", "if empty, or by rename"]
 RenamingCall: TypeAlias = Literal["list", "look", "take", "look into", "put back", "delete"]
 Call: TypeAlias = RenamingCall | Literal["list the rest", "look after", "remove"]
 AREA = "area"
+EARLIER = "another clean"
+"""Where two versions meet, that of the earlier one."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,7 @@ class World:
 
     directories: frozenset[Directory] = frozenset()
     starter: Literal["make", "put", "confirm", "began", "ended", "gave up"] = "make"
-    cleaners: tuple[Cleaner, ...] = (Cleaner("clean"), Cleaner("another clean"))
+    cleaners: tuple[Cleaner, ...] = (Cleaner("clean"), Cleaner(EARLIER))
 
     def at(self, path: str) -> Directory | None:
         """The directory at *path*."""
@@ -83,28 +90,42 @@ class World:
 
 
 Step: TypeAlias = tuple[str, World]
+_AWAY = "the area of a living job is away"
 
 
 def search(creating: Creating, weakened: Weakened | None = None) -> Found:
-    """Search every interleaving under the rules, but for one that may be *weakened*."""
+    """Search, where every area is renamed, under the rules, but for one that may be *weakened*."""
     return explore(World(), _Model(creating, "by rename", weakened).steps, _wrong)
 
 
-def search_if_empty(creating: Creating, weakened: WeakenedIfEmpty | None = None) -> Found:
-    """Search, where an area is never renamed, and an empty one removed on that condition."""
-    return explore(World(), _Model(creating, "if empty", weakened).steps, _wrong)
+def search_if_empty(
+    creating: Creating, removing: Removing, weakened: WeakenedIfEmpty | None = None
+) -> Found:
+    """Search, where an empty area is removed on that condition."""
+    return explore(World(), _Model(creating, removing, weakened).steps, _wrong_if_empty)
+
+
+def search_beside_earlier(creating: Creating) -> Found:
+    """Search, where that is one `clean`, and the other one renames every area."""
+    model = _Model(creating, "if empty, or by rename", None, earlier=EARLIER)
+    return explore(World(), model.steps, _wrong)
 
 
 def _wrong(world: World) -> str | None:
     """What is broken in this state, if anything."""
+    problem = _wrong_if_empty(world)
+    is_about_to_return = any(cleaner.at != "list" for cleaner in world.cleaners)
+    return None if problem == _AWAY and is_about_to_return else problem
+
+
+def _wrong_if_empty(world: World) -> str | None:
+    """What is broken in this state, where no area of a living job may be away."""
     if world.starter != "began":
         return None
     found = [one.path for one in world.directories if one.has_job]
     if not found:
         return "job.json of a living job is deleted"
-    if found != [AREA] and all(cleaner.at == "list" for cleaner in world.cleaners):
-        return "the area of a living job is away, and nobody is about to put it back"
-    return None
+    return None if found == [AREA] else _AWAY
 
 
 class _Model:
@@ -113,15 +134,19 @@ class _Model:
         creating: Creating,
         removing: Removing,
         weakened: Weakened | WeakenedIfEmpty | None,
+        *,
+        earlier: str | None = None,
     ) -> None:
         self._creating = creating
-        self._renames = removing == "by rename"
+        self._removing = removing
         self._weakened = weakened
+        self._earlier = earlier
+        self._is_confirmed = removing == "by rename" or earlier is not None
 
     def steps(self, world: World) -> Iterator[Step]:
         """Everything that can happen next."""
         yield from self._starts(world)
-        if not self._renames:
+        if self._removing != "by rename":
             yield from self._goes_on(world)
         for number, cleaner in enumerate(world.cleaners):
             for label, following, moved in self._cleans(world, cleaner):
@@ -134,14 +159,14 @@ class _Model:
             made = world.put(None, Directory(AREA, is_opened=True))
             yield "the job makes its area", replace(made, starter="put")
         elif world.starter == "put":
-            confirmed = self._weakened == "start_not_confirmed" or not self._renames
+            confirms = self._is_confirmed and self._weakened != "start_not_confirmed"
             opened = next((one for one in world.directories if one.is_opened), None)
             into = opened if self._creating == "by handle" else area or Directory(AREA)
             if into is None:
                 yield "the job's area is gone", replace(world, starter="gave up")
             else:
                 put = world.put(into, replace(into, is_opened=False, has_job=True))
-                began: Literal["began", "confirm"] = "began" if confirmed else "confirm"
+                began: Literal["began", "confirm"] = "confirm" if confirms else "began"
                 yield f"the job creates job.json: {into.path}", replace(put, starter=began)
         elif world.starter == "confirm":
             stands = area is not None and area.has_job
@@ -160,8 +185,10 @@ class _Model:
             )
         is_first = world.starter == "put" and self._weakened == "record_first"
         if is_first or world.starter in {"began", "ended"}:
-            into = area or Directory(AREA)
-            yield "a record comes", world.put(area, replace(into, has_record=True))
+            # On Gen2 it makes its area; on a disk and HDFS that must be there.
+            into = area or Directory(AREA) if self._removing == "if empty" else area
+            if into is not None:
+                yield "a record comes", world.put(area, replace(into, has_record=True))
 
     def _cleans(self, world: World, me: Cleaner) -> Iterator[tuple[str, World, Cleaner]]:
         over = Cleaner(me.name)
@@ -170,7 +197,7 @@ class _Model:
             yield from self._lists(world, me)
         elif me.at == "look":
             is_void = there is None or not there.has_job
-            after = replace(me, at=self._after_look()) if is_void else over
+            after = replace(me, at=self._after_look(me)) if is_void else over
             yield f"looks for job.json: {not is_void}", world, after
         elif me.at == "take":
             taken = _taken(me)
@@ -200,18 +227,25 @@ class _Model:
         if me.at == "list the rest":
             seen = replace(me, at="look after", sees_record=has_record)
             is_enough = self._weakened == "not_looked_after"
-            return f"lists the rest: {has_record}", world, _sentenced(seen) if is_enough else seen
+            after = self._sentenced(seen) if is_enough else seen
+            return f"lists the rest: {has_record}", world, after
         if me.at == "look after":
-            after = Cleaner(me.name) if has_job else _sentenced(me)
+            after = Cleaner(me.name) if has_job else self._sentenced(me)
             return f"looks once more: {has_job}", world, after
         is_empty = there is not None and not (has_job or has_record)
         removed = world.put(there, None) if is_empty else world
         return f"removes it if empty: {is_empty}", removed, Cleaner(me.name)
 
-    def _after_look(self) -> Call:
+    def _after_look(self, me: Cleaner) -> Call:
         if self._weakened == "deleted_in_place":
             return "delete"
-        return "take" if self._renames else "list the rest"
+        renames = self._removing == "by rename" or me.name == self._earlier
+        return "take" if renames else "list the rest"
+
+    def _sentenced(self, me: Cleaner) -> Cleaner:
+        if not me.sees_record:
+            return replace(me, at="remove")
+        return replace(me, at="delete" if self._removing == "if empty" else "take")
 
     def _decides(self, me: Cleaner, *, begun: bool) -> Cleaner:
         if not begun:
@@ -225,10 +259,6 @@ class _Model:
                 yield f"finds one taken away: {one.path}", world, Cleaner(me.name, "take", one.path)
             elif not one.has_job:
                 yield "finds the area void", world, Cleaner(me.name, "look", AREA)
-
-
-def _sentenced(me: Cleaner) -> Cleaner:
-    return replace(me, at="delete" if me.sees_record else "remove")
 
 
 def _taken(me: Cleaner) -> str:

@@ -133,15 +133,19 @@ class ConfirmedStore(StoreReads):
 
         return await confirm(Effect(apply, observe, "creating", path), self._pace)
 
-    async def create_unrepeated(self, path: StorePath, data: bytes, *, backoff: int) -> bool:
+    async def create_unrepeated(
+        self, path: StorePath, data: bytes, *, above: StorePath, backoff: int
+    ) -> bool:
         """Create a file exclusively that must never be created late, after it was removed.
 
         All directories above it are made. The request is not repeated while an earlier one may
-        still be carried out.
+        still be carried out; nor if the directory that was made for it has gone: what says so may
+        be the echo of a request that was carried out, of a file that was removed since.
 
         Args:
             path: The path of the file.
             data: Its content.
+            above: A directory above that of the file, which nobody removes.
             backoff: How many such files could not be created just before.
 
         Returns:
@@ -149,7 +153,7 @@ class ConfirmedStore(StoreReads):
 
         Raises:
             CommitStateUnknownError: The request was not answered, and its effect was not seen; it
-                may still be carried out.
+                may still be carried out. Or the directory has gone.
         """
 
         async def apply() -> bool:
@@ -163,7 +167,17 @@ class ConfirmedStore(StoreReads):
             return Undone.UNDONE if content is None else content.data == data
 
         effect: Effect[bool] = Effect(apply, observe, "creating", path, is_repeatable=False)
-        return await confirm(effect, self._pace, backoff=backoff)
+        try:
+            return await confirm(effect, self._pace, backoff=backoff)
+        except (StoreError, CommitStateUnknownError) as error:
+            refusal = error if isinstance(error, StoreError) else error.__cause__
+            if not isinstance(refusal, StoreError) or refusal.errno != errno.ENOENT:
+                raise
+            if self.directories is None or await self.stat(above) is None:
+                raise
+            message = f"the directory of {path!r} went before that was in it: {refusal}"
+        # Outside, since that refusal would be the same with any other name.
+        raise CommitStateUnknownError(message, path=path)
 
     async def create_once(
         self, path: StorePath, data: bytes, *, within: StorePath, backoff: int = 0

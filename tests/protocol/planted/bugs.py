@@ -75,6 +75,9 @@ BUGS = {
     "cleans areas that just begin": Bug(
         of_effects.cleans_areas_that_just_begin, ("P5", "P7", "P8"), plan=runs.BESIDE_THE_START
     ),
+    "renames areas that just begin": Bug(
+        of_effects.renames_areas_that_just_begin, ("P1", "P2"), plan=runs.BESIDE_A_SLOW_CLEAN
+    ),
     "removes the decision first": Bug(of_effects.removes_the_decision_first, ("P7",), family="s3"),
     "removes areas file by file": Bug(
         of_effects.removes_areas_file_by_file, ("P7",), family="disk"

@@ -85,7 +85,7 @@ def has_job_ids_of_a_second(patch: pytest.MonkeyPatch) -> None:
     def job_id(self: Any) -> Any:
         return ids.JobId(f"{real(self)[:16]}0123456789abcdef")
 
-    async def create(store: Any, path: Any, record: Any, *, backoff: int) -> Any:
+    async def create(store: Any, path: Any, record: Any, **_: Any) -> Any:
         await store._store.put(path, record.encode(), expecting=Expect.ANYTHING, within=None)
         return Standing(record)
 

@@ -33,11 +33,22 @@ def cleans_without_a_fence(patch: pytest.MonkeyPatch) -> None:
 def cleans_areas_that_just_begin(patch: pytest.MonkeyPatch) -> None:
     """Finding 13: an area without `job.json` is deleted where it stands."""
 
-    async def delete(store: Any, layout: Any) -> bool:
+    async def delete(store: Any, layout: Any, *_: Any) -> bool:
         await store.delete_tree(layout.area, deletion.of_void_area(layout))
         return True
 
     patch.setattr(clean, "delete_void_area", delete)
+
+
+def renames_areas_that_just_begin(patch: pytest.MonkeyPatch) -> None:
+    """An empty area is renamed away, and put back: as where no directory is removed if empty."""
+    real = confirmed.ConfirmedStore.__init__
+
+    def init(self: Any, *args: Any, **options: Any) -> None:
+        real(self, *args, **options)
+        self.removes_empty = False
+
+    patch.setattr(confirmed.ConfirmedStore, "__init__", init)
 
 
 def removes_the_decision_first(patch: pytest.MonkeyPatch) -> None:
@@ -131,7 +142,7 @@ def leaves_its_area(patch: pytest.MonkeyPatch) -> None:
         await self._store._store.delete(layout.spec, expecting=Expect.ANYTHING)
         return retirement.nothing
 
-    async def delete(store: Any, layout: Any) -> bool:
+    async def delete(*_: Any) -> bool:
         return True
 
     patch.setattr(retirement.RetiringByRename, "retire", retire)

@@ -12,6 +12,7 @@ from fsspec_commit.testing.simulation import (
     HelperPlan,
     JobPlan,
     Plan,
+    ReaderPlan,
 )
 
 if TYPE_CHECKING:
@@ -55,6 +56,22 @@ BESIDE_THE_START = Plan(
     ),
 )
 """A cleaner looks between the directory of an area and its `job.json`, and deletes later."""
+
+BESIDE_A_SLOW_CLEAN = Plan(
+    family="disk",
+    jobs=(JobPlan(name="a", mode="append", names="exact", files=(("a.txt", "z.txt"),), at_s=0.05),),
+    cleaners=(CleanerPlan(at_s=0.6),),
+    readers=(ReaderPlan(at_s=0.6),),
+    faults=(
+        FaultAt("a.driver", 1, "halt", 1.0, verb="create"),
+        FaultAt("cleaner0", 1, "halt", 3.0, verb="remove_empty_directory"),
+        FaultAt("cleaner0", 1, "halt", 3.0, verb="rename_directory"),
+        FaultAt("a.driver", 2, "halt", 10.0, verb="rename"),
+        FaultAt("cleaner0", 2, "halt", 4.0, verb="rename_directory"),
+        FaultAt("reader0", 1, "halt", 4.0, verb="list_tree"),
+    ),
+)
+"""A cleaner looks as above, and goes on when half of the files are published and listed."""
 
 LATE_DELETE = Plan(
     family="s3",

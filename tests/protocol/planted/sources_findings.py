@@ -63,6 +63,10 @@ PROTOCOL = (
         ("cleans areas that just begin",),
     ),
     Source(
+        "`clean` renamed away the area of a job that began, and no reader saw that job",
+        ("renames areas that just begin",),
+    ),
+    Source(
         "an abort that came too late was believed by the job's own driver",
         ("believes a void abort", "believes its decision in a void area"),
     ),

@@ -19,6 +19,7 @@ from fsspec_commit.testing.simulation import (
     ReaderPlan,
     run,
 )
+from tests.protocol.planted.of_effects import renames_areas_that_just_begin
 from tests.protocol.simulation.scenes import aborted_while_it_commits, again, claimed_while_it_ends
 
 
@@ -214,8 +215,12 @@ def test_p1_a_marker_never_names_what_a_later_job_has_replaced(
     assert found.told == {"commit returned": 2}
 
 
-def test_p1_a_job_whose_area_is_put_back_is_alive_again() -> None:
-    """A `clean` had looked just before `job.json` came, and took the area when that had decided."""
+def test_p1_a_job_whose_area_is_put_back_is_alive_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A `clean` had looked just before `job.json` came, and took the area when that had decided.
+
+    So it does where an adapter removes no empty directories.
+    """
+    renames_areas_that_just_begin(monkeypatch)
     plan = Plan(
         family="disk",
         schedule=6,

@@ -92,7 +92,7 @@ def test_what_stands_where_no_answer_came_says_whose_it_is(
         await store.put(PATH, stands, expecting=Expect.ANYTHING, within=None)
         confirmed = ConfirmedStore(WrappedStore(store, lose), ids=IDS, statistics=Statistics())
         try:
-            return await confirmed.create_unrepeated(PATH, b"ours", backoff=0)
+            return await confirmed.create_unrepeated(PATH, b"ours", above=ROOT, backoff=0)
         finally:
             await store.delete_tree(AREA)
 

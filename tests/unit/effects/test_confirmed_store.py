@@ -56,7 +56,9 @@ async def create_once(store: ConfirmedStore) -> Entry:
 
 
 async def create_unrepeated(store: ConfirmedStore, backoff: int = 0) -> bool:
-    return await store.create_unrepeated(PATH, b"ours", backoff=backoff)
+    return await store.create_unrepeated(
+        PATH, b"ours", above=LAYOUT.destination.areas, backoff=backoff
+    )
 
 
 async def create_or_leave(store: ConfirmedStore) -> None:
