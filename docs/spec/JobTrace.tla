@@ -57,11 +57,12 @@ FindDecided(d) ==
     /\ Go(d, "refused")
     /\ OnlyReads /\ Same /\ UNCHANGED others
 
-(* Who appends looks for the names of its files before it decides.  One that is taken may be a file
-   of its job that another driver has decided and published: so it asks what was decided.  In Job.tla
-   its create shows that, as in FindDecided. *)
+(* Who appends looks for the names of its files before it decides; so does who overwrites with exact
+   names, for what no listing shows.  One that is taken may be a file of its job that another driver
+   has decided and published: so it asks what was decided.  In Job.tla its create shows that, as in
+   FindDecided. *)
 FindTaken(d, task) ==
-    /\ d \in Drivers /\ Appends
+    /\ d \in Drivers /\ (Appends \/ InPlace)
     /\ at[d] \in {"look", "look last", "prepare", "decide"}
     /\ \E a \in Attempts : a[1] = task /\ store.visible[NameOf(a)] = a
     /\ Go(d, "refused")
