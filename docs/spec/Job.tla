@@ -118,6 +118,7 @@ Carried(r, st) ==
             IF TakesRecords(st) /\ (st.decision = None \/ ~Rule("A decision is exclusive"))
             THEN [st EXCEPT !.decision = r.decision] ELSE st
       [] r.verb = "delete decision" -> [st EXCEPT !.decision = None]
+      [] r.verb = "delete pointer" -> [st EXCEPT !.pointers[r.task] = None]
       [] r.verb = "prepare marker" ->
             IF TakesRecords(st) THEN [st EXCEPT !.prepared = @ \cup {r.by}] ELSE st
       [] r.verb = "remove marker" -> IF st.marker = r.token THEN [st EXCEPT !.marker = None] ELSE st
@@ -189,10 +190,13 @@ CreateManifest(a) ==
 
 SendMessage(a) == Collect = "messages" /\ Attempt(a, {"stored"}, "sent", store)
 
+(* Who finds another pointer there reads which it is.  As the area goes, that one may be gone by then:
+   then it asks again, and its own comes late.  Where nothing refuses that, it means nothing: who goes
+   by it finds no job.json. *)
 CreatePointer(a) ==
     /\ Collect = "store"
     /\ IF TakesRecords(store) /\ store.pointers[a[1]] = None
-       THEN Attempt(a, {"stored"}, "sent", [store EXCEPT !.pointers[a[1]] = a[2]])
+       THEN Attempt(a, {"stored", "lost"}, "sent", [store EXCEPT !.pointers[a[1]] = a[2]])
        ELSE Attempt(a, {"stored"}, "lost", store)
 
 DiscardAttempt(a) ==
@@ -487,6 +491,13 @@ AbortUploads(s) ==
     /\ Answered([verb |-> "abort uploads"])
     /\ Go(s, "forget") /\ Same /\ UNCHANGED others
 
+(* Where the area goes file by file, so do pointers, before the rest or with it: the place of one that
+   has gone is free for a late one of its task, while the decision and the others still stand. *)
+DeletePointer(s, t) ==
+    /\ at[s] \in {"uploads", "forget", "rest"} /\ store.pointers[t] # None
+    /\ Answered([verb |-> "delete pointer", task |-> t])
+    /\ UNCHANGED at /\ Same /\ UNCHANGED others
+
 DeleteDecision(s) ==
     /\ at[s] = "forget"
     /\ IF holds[s] = None THEN OnlyReads ELSE Answered([verb |-> "delete decision"])
@@ -569,8 +580,8 @@ Settle(s) ==
     \/ RemoveStaleMarker(s) \/ (\E t \in Tasks : PublishFile(s, t)) \/ SayPublished(s)
     \/ ReadJobBeforeDeleting(s) \/ DeleteOld(s) \/ PublishMarker(s) \/ BeginEpoch(s)
     \/ AskWhetherOver(s)
-    \/ RetireByRename(s) \/ DeleteJobJson(s) \/ AbortUploads(s) \/ DeleteDecision(s)
-    \/ DeleteTheRest(s)
+    \/ RetireByRename(s) \/ DeleteJobJson(s) \/ AbortUploads(s)
+    \/ (\E t \in Tasks : DeletePointer(s, t)) \/ DeleteDecision(s) \/ DeleteTheRest(s)
 
 TaskStep(a) ==
     \/ WriteFile(a) \/ SealAttempt(a) \/ CreateManifest(a) \/ SendMessage(a)

@@ -122,6 +122,7 @@ OfSettler(e) ==
       [] e.what = "create epoch" -> BeginEpoch(e.who)
       [] e.what = "rename area" -> RetireByRename(e.who)
       [] e.what = "delete job.json" -> DeleteJobJson(e.who)
+      [] e.what = "delete pointer" -> DeletePointer(e.who, e.task)
       [] e.what = "delete the rest" ->
             \/ DeleteTheRest(e.who)
             \/ (~store.job /\ RetireByRename(e.who))    \* a request unanswered, and observed
@@ -145,6 +146,7 @@ MayBeRepeated == Committer = "magic" /\ losses < Losses
 Idempotent(e) ==
     /\ CASE e.what = "delete decision" -> store.decision = None
          [] e.what = "delete job.json" -> ~store.job
+         [] e.what = "delete pointer" -> store.pointers[e.task] = None
          [] e.what = "delete old" -> store.visible[OldName] = None
          [] e.what = "remove marker" -> store.marker = None
          [] e.what = "publish marker" -> MayBeRepeated /\ store.marker = Ours

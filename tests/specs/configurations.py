@@ -69,6 +69,7 @@ LOST, LATER = {"Losses": "1"}, {"LaterJob": "TRUE"}
 IN_PLACE, COLLECTED = {"InPlace": "TRUE"}, {"Collect": '"store"'}
 APPENDED = {"Appends": "TRUE"}
 DRIVER = {"Aborters": "{}"}
+TWO_DRIVERS = {**DRIVER, "Drivers": '{"driver", "twin"}'}
 RESUMED = {"Resumers": '{"resumer"}', "Aborters": "{}"}
 BOTH = {"Resumers": '{"resumer"}'}
 CLEANED = {"Cleaners": '{"cleaner"}'}
@@ -130,6 +131,7 @@ OTHER_FILES = {
     "magic, in place and a later job": job(RESUMED, IN_PLACE, LATER),
     "v1, two tries, collected": job(BOTH, V1, TRIES, COLLECTED),
     "magic, two tries, collected": job(DRIVER, TRIES, COLLECTED),
+    "magic, two tries, collected, and two drivers": job(TWO_DRIVERS, TRIES, COLLECTED),
     "v1, an append, a later job and a lost answer": job(RESUMED, V1, APPENDED, LATER, LOST),
     "magic, an append and a lost answer": job(RESUMED, APPENDED, LOST),
     "magic, an append and a later job": job(RESUMED, APPENDED, LATER),
@@ -156,6 +158,7 @@ BY_NIGHT = {
     **OTHER_FILES,
     "settled, magic": job(OPERATOR, liveness=SETTLED),
     "settled, v1": job(OPERATOR, V1, liveness=SETTLED),
+    "settled, two tries, collected": job(OPERATOR, TRIES, COLLECTED, liveness=SETTLED),
     "two jobs, one with a twin": jobs(TWO, {"Twins": "{1}", "GivesUp": "TRUE"}),
     "nobody waits for ever": jobs(ALIVE, liveness=NO_WAIT),
     **{f"three jobs, {one}": found for one, found in OF_THREE.items()},

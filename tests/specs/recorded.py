@@ -42,6 +42,7 @@ IN_AREA: Table = (
     ("rename", r"trash/.*", "delete old"),
     ("delete", r"decision", "delete decision"),
     ("delete", r"job\.json", "delete job.json"),
+    ("delete", r"chosen/\d+", "delete pointer"),
     # In which order an area goes: `emptying` says why.
     ("delete|delete_tree|list_tree|stat", r"manifests(/.*)?", ""),
     ("delete|delete_tree|list_tree", r".*", "delete the rest"),
@@ -212,8 +213,11 @@ class _Reading:
         return ""
 
     def _task(self, path: str) -> int:
-        """The task whose file a path is."""
+        """The task whose file, or pointer, a path is."""
         below = path.removeprefix(ROOT)
+        pointer = re.fullmatch(r"_commit/[^/]+/chosen/(\d+)", below)
+        if pointer:
+            return int(pointer[1]) + 1
         if below in self._exact:
             return 1 + [below in names for names in self._plan.files].index(True)
         found = re.search(rf"-{self._job}-(\d+)", path.rpartition("/")[2])
