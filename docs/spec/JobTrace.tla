@@ -126,7 +126,8 @@ OfSettler(e) ==
       [] e.what = "delete the rest" ->
             \/ DeleteTheRest(e.who)
             \/ (~store.job /\ RetireByRename(e.who))    \* a request unanswered, and observed
-            \/ FindGone(e.who, {"look", "look last", "publish", "say"})    \* no area for a record
+            \/ FindGone(e.who,    \* no area for a record, or for one that was not answered
+                        {"look", "look last", "prepare", "decide", "publish", "say"})
       [] e.what = "calls commit" -> BeginCommit(e.who)
       [] e.what = "calls abort" -> e.who \in Drivers /\ BeginAbort(e.who)
       [] e.what = "unanswered" -> LoseAnswer(e.who)
