@@ -105,7 +105,8 @@ OfSettler(e) ==
       [] e.what = "prepare marker" -> PrepareMarker(e.who) \/ PrepareInVain(e.who)
       [] e.what = "create decision" -> CreateDecision(e.who)
       [] e.what = "read decision" -> ReadDecision(e.who) \/ FindDecided(e.who)
-      [] e.what = "read published" -> ReadPublished(e.who)
+      [] e.what = "read published" ->    \* of another, who has removed the area since
+            ReadPublished(e.who) \/ FindGone(e.who, {"publish", "say"})
       [] e.what = "read pointer" -> e.who \in Drivers /\ (BeginCommit(e.who) \/ FindMissing(e.who))
       [] e.what = "delete decision" ->
             TakeBackDecision(e.who) \/ DeleteDecision(e.who) \/ DeleteTheRest(e.who)
