@@ -87,7 +87,8 @@ class TaskCommit(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         bytes: How large they are together.
         manifest: The path of the attempt's manifest, relative to the destination's work area.
         digest: The manifest's SHA-256.
-        chosen: With ``collect="store"``: whether this attempt of the task came first.
+        chosen: With ``collect="store"``: whether this attempt of the task came first. Once the job
+            is over it means nothing: a late attempt may be told so as well.
     """
 
     task_id: Annotated[int, Meta(ge=0, lt=TASKS_MAX)]
