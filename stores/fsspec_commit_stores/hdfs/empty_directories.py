@@ -3,13 +3,9 @@
 import errno
 
 from fsspec_commit.layout import StorePath
+from fsspec_commit_stores.hdfs.deletion import delete_kind
 from fsspec_commit_stores.hdfs.directories import Directories
-from fsspec_commit_stores.hdfs.failures import (
-    NOT_EMPTY,
-    RequestFailedError,
-    refusal,
-    without_effect,
-)
+from fsspec_commit_stores.hdfs.failures import NOT_EMPTY, RequestFailedError, refusal
 from fsspec_commit_stores.hdfs.requests import Requests
 from fsspec_commit_stores.hdfs.writing import is_hidden
 from fsspec_commit_stores.http.requests import raising_store_errors
@@ -46,17 +42,9 @@ class EmptyDirectories:
         raise refusal("delete", path, "it is not empty", errno.ENOTEMPTY)
 
     async def _is_gone(self, path: StorePath) -> bool:
-        """Remove it if it is empty; it is looked at before, for a file would go as well."""
+        """Remove it if it is empty."""
         try:
-            there = await self._requests.status(path)
-        except RequestFailedError as error:
-            raise without_effect(error.failure) from None
-        if there is None:
-            return True
-        if not there.is_directory:
-            raise refusal("delete", path, "it is a file", errno.ENOTDIR)
-        try:
-            await self._requests.delete(path, recursive=False)
+            await delete_kind(self._requests, path, is_directory=True, recursive=False)
         except RequestFailedError as error:
             if error.says(NOT_EMPTY):
                 return False

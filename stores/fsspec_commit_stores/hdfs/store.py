@@ -29,6 +29,7 @@ from fsspec_commit.store import (
     Store,
     Token,
 )
+from fsspec_commit_stores.hdfs.deletion import delete_kind
 from fsspec_commit_stores.hdfs.directories import Directories
 from fsspec_commit_stores.hdfs.empty_directories import EmptyDirectories
 from fsspec_commit_stores.hdfs.failures import (
@@ -37,7 +38,6 @@ from fsspec_commit_stores.hdfs.failures import (
     RequestFailedError,
     refusal,
     store_error,
-    without_effect,
 )
 from fsspec_commit_stores.hdfs.listing import Listing
 from fsspec_commit_stores.hdfs.opening import CAPABILITIES, place_of, requests_of
@@ -239,18 +239,7 @@ class HdfsStore:
 
     @raising_store_errors
     async def _delete(self, path: StorePath, *, is_directory: bool) -> None:
-        try:
-            there = await self._requests.status(path)
-        except RequestFailedError as error:
-            raise without_effect(error.failure) from None
-        if there is None:
-            return
-        if there.is_directory is not is_directory:
-            why, number = ("it is a directory", errno.EISDIR)
-            if is_directory:
-                why, number = ("it is a file", errno.ENOTDIR)
-            raise refusal("delete", path, why, number)
-        await self._requests.delete(path, recursive=is_directory)
+        await delete_kind(self._requests, path, is_directory=is_directory, recursive=is_directory)
 
 
 _store: type[Store] = HdfsStore

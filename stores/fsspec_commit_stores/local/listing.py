@@ -30,10 +30,9 @@ async def list_children(
     and where one is gone by then, the file that took its place was not read. So it is read again;
     a long one not for ever, for it may be of no job.
     """
-    is_area = _is_area_of_job(directories.relative(path))
-    for child in _settled(directories, path):
-        if child is not None and not (is_area and _is_unfinished(child)):
-            yield child
+    found = [child for child in _settled(directories, path) if child is not None]
+    for child in _without_unfinished(directories.relative(path), found):
+        yield child
 
 
 def list_at_once(
@@ -60,21 +59,24 @@ def list_at_once(
     is_short = size_bytes <= _READ_AT_ONCE_BYTES
     if not (is_there and is_short and len(shown) == len(children)):
         return None
-    is_area = _is_area_of_job(directory)
-    return [child for child in shown if not (is_area and _is_unfinished(child))]
+    return _without_unfinished(directory, shown)
 
 
-def _is_area_of_job(directory: str) -> bool:
-    return directory.startswith(f"{AREA}/") and directory.count("/") == 1
-
-
-def _is_unfinished(child: Entry | Directory | Unusable) -> bool:
-    """Whether a child of a job's area is a record that has no name yet.
+def _without_unfinished(
+    directory: str, children: list[Entry | Directory | Unusable]
+) -> list[Entry | Directory | Unusable]:
+    """The children of a directory but, in a job's area, records that have no name yet.
 
     The first one makes the area, which is empty until that is whole. All other directories are
     listed as they are: what is in them may have such a name for ever, given by somebody else.
     """
-    return isinstance(child, Entry) and is_hidden(child.path.rpartition("/")[2])
+    if not directory.startswith(f"{AREA}/") or directory.count("/") != 1:
+        return children
+    return [
+        child
+        for child in children
+        if not (isinstance(child, Entry) and is_hidden(child.path.rpartition("/")[2]))
+    ]
 
 
 def _settled(
