@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 pytest_plugins = [
     "tests.guarantees",
+    "tests.lost_workers",
     "tests.nights",
     "tests.sharing",
     "tests.sweeps",
