@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from fsspec_commit.effects import deletion
+from fsspec_commit.effects.confirmed.reads import is_of_who_asks
 from fsspec_commit.effects.parallel import both, failure_or
 from fsspec_commit.effects.stored_records import establish, inactive
 from fsspec_commit.errors import (
@@ -21,6 +22,7 @@ from fsspec_commit.errors import (
     ConcurrentJobError,
     JobNotActiveError,
     NewerVersionError,
+    RecordError,
 )
 from fsspec_commit.layout import JobLayout
 from fsspec_commit.names import Partition, partition_key
@@ -55,6 +57,7 @@ _PAUSES_A_WAIT = 20
 """A longer wait is looked at so often as long as it lasted: it becomes little longer by that."""
 _UNNOTICED_S = 0.1
 _LOOKS_MAX = 4
+_DAMAGED = "is damaged"
 
 
 def conflicts(one: Claim, other: Claim) -> bool:
@@ -344,7 +347,7 @@ def _concurrent(job: BoundJob, other: JobState) -> ConcurrentJobError:
         f"cannot commit job {job.record.job_id} to {destination!r}: job {_doing(other)} there; "
         "nothing is changed: try again later"
     )
-    if not isinstance(other.damage, NewerVersionError):
+    if other.damage is None or _word_for(other.damage) == _DAMAGED:
         message += f", or settle the other: {settle_command(*command)}"
     return ConcurrentJobError(
         message, other_job_id=other_id, job_id=job.record.job_id, stage="claim"
@@ -353,10 +356,16 @@ def _concurrent(job: BoundJob, other: JobState) -> ConcurrentJobError:
 
 def _doing(other: JobState) -> str:
     """A job and what it does, for a message that ends with "there"."""
-    is_newer = isinstance(other.damage, NewerVersionError)
-    damaged = f"is {'not known' if is_newer else 'damaged'} ({other.damage})"
-    doing = {"committing": "is committing", "damaged": damaged}
-    return f"{other.layout.job_id} {doing.get(other.state, 'is committed but not finished')}"
+    doing = {"committing": "is committing"}.get(other.state, "is committed but not finished")
+    if other.damage is not None:
+        doing = f"{_word_for(other.damage)} ({other.damage})"
+    return f"{other.layout.job_id} {doing}"
+
+
+def _word_for(damage: RecordError) -> str:
+    if isinstance(damage, NewerVersionError):
+        return "is not known"
+    return "cannot be looked at" if is_of_who_asks(damage) else _DAMAGED
 
 
 class _Patience:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
+from fsspec_commit.effects.confirmed.reads import is_of_who_asks
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.ending import ending
 from fsspec_commit.errors import (
@@ -199,10 +200,13 @@ def _not_known(reader: Reader, layout: JobLayout, damage: RecordError) -> Record
         return NewerVersionError(
             f"{unknown}{damage}", job_id=job_id, path=damage.path, stage="read"
         )
-    message = (
-        f"{unknown}job {job_id} is damaged ({damage}); put back what is damaged, or settle the "
-        f"job; see: {show}"
-    )
+    if is_of_who_asks(damage):
+        message = f"{unknown}job {job_id} cannot be looked at ({damage}); see: {show}"
+    else:
+        message = (
+            f"{unknown}job {job_id} is damaged ({damage}); put back what is damaged, or settle the "
+            f"job; see: {show}"
+        )
     return RecordError(message, job_id=job_id, path=damage.path, stage="read")
 
 

@@ -78,6 +78,25 @@ def test_a_directory_above_that_nobody_may_list_is_passed_over(
         assert fc.committed_files(f"{place.url}/day=1") == []
 
 
+def test_a_job_that_nobody_may_look_at_is_not_called_damaged(url: str) -> None:
+    """Whoever asks was told to remove it, and it may be another user's, who is at work."""
+    job = fc.Job(url, mode="append").start()
+
+    async def refuse(verb: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
+        if verb.startswith("list") and path.endswith(f"/{job.job_id}"):
+            raise refused(path, "403", EACCES)
+        return await call()
+
+    cannot = f"job {job.job_id} cannot be looked at"
+    with wrapping(lambda store: WrappedStore(store, refuse)):
+        with pytest.raises(fc.ConcurrentJobError, match=cannot) as caught:
+            write(url, "a.txt")
+        assert "--damaged" not in str(caught.value)
+        with pytest.raises(fc.RecordError, match=f"not known: {cannot}"):
+            fc.committed_files(url)
+    job.abort()
+
+
 @pytest.mark.parametrize("ask", ["committed_files", "dataset"])
 def test_a_directory_with_a_destination_in_it(url: str, ask: str) -> None:
     write(f"{url}/raw/in", "a.txt")
@@ -131,5 +150,6 @@ def leave(place: LocalPlace, state: str) -> str:
 
 def write(url: str, name: str) -> None:
     """Commit one file."""
-    with fc.Job(url, mode="append") as job, job.task() as task, task.open(name, "w") as file:
+    job = fc.Job(url, mode="append", wait_s=0.1)
+    with job, job.task() as task, task.open(name, "w") as file:
         file.write(name)

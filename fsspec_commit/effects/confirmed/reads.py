@@ -47,6 +47,14 @@ def refusals_as_damage() -> Iterator[None]:
         raise RecordError(message, path=refusal.path) from error
 
 
+def is_of_who_asks(damage: RecordError) -> bool:
+    """Whether a record counts as damaged for the only reason that the caller may not read it."""
+    refusal = damage.__cause__
+    if isinstance(refusal, CommitStateUnknownError):
+        refusal = refusal.__cause__
+    return isinstance(refusal, StoreError) and refusal.errno in _OF_WHO_ASKS
+
+
 class StoreReads(Counted):
     """Every read of a store by the committers and the protocol."""
 

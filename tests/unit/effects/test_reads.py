@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fsspec_commit.effects.confirmed import reads
-from fsspec_commit.effects.confirmed.reads import refusals_as_damage
+from fsspec_commit.effects.confirmed.reads import is_of_who_asks, refusals_as_damage
 from fsspec_commit.effects.pacing import TRIES_MAX
 from fsspec_commit.errors import CommitStateUnknownError, RecordError, Reply, StoreError
 from fsspec_commit.layout import StorePath
@@ -48,6 +48,7 @@ def doubt(cause: BaseException | None) -> CommitStateUnknownError:
         (REFUSED, "^it is refused$"),
         (DENIED, "^it is refused; nothing says that it is damaged: ask as somebody who may"),
         (doubt(REFUSED), "^it is refused$"),
+        (doubt(DENIED), "^it is refused; nothing says that it is damaged: ask as somebody who may"),
         (SILENT, None),
         (failure(Reply.NOT_DONE), None),
         (doubt(SILENT), None),
@@ -64,7 +65,9 @@ def test_only_what_the_store_refuses_to_show_is_damaged(
     if damage is None:
         assert caught.value is error
     else:
+        assert isinstance(caught.value, RecordError)
         assert (caught.value.path, caught.value.__cause__) == (ROOT, error)
+        assert is_of_who_asks(caught.value) is ("ask as somebody" in damage)
 
 
 async def known_missing(store: ConfirmedStore) -> bool:
