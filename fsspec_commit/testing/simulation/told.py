@@ -117,7 +117,9 @@ def _of_no_use(told: Told, job: KnownJob, run: Circumstances) -> Iterator[tuple[
         yield "P7", f"{who}, and job {name} is committed, as its files say"
     if told.error in _IN_DOUBT and run.is_calm:
         yield "P8", f"{who} of job {name}, and nothing has gone wrong"
-    if told.error in _IN_THE_WAY and _is_in_nobodys_way(job, run):
+    # What nobody may look at may be in the way.
+    is_unseen = told.error == "ConcurrentJobError" and told.was_denied
+    if told.error in _IN_THE_WAY and _is_in_nobodys_way(job, run) and not is_unseen:
         yield "P4", f"{who}, and nothing is in the way of job {name}"
     if told.answer == "partial" and job.is_over and job.ended_by == told.actor:
         yield "P8", f"{who}, and has done all of job {name}, and ended it"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 from fsspec_commit.testing.simulation import (
     AttemptPlan,
     FaultAt,
@@ -10,7 +13,12 @@ from fsspec_commit.testing.simulation import (
     Plan,
     ReaderPlan,
     run,
+    settling,
 )
+from fsspec_commit.testing.simulation.told import Told
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def test_p7_who_looks_while_the_area_of_a_committed_job_goes_is_told_so() -> None:
@@ -64,3 +72,31 @@ def test_p1_p2_a_reader_finds_a_job_before_it_has_begun_and_when_it_is_over() ->
     found = run(plan)
     assert not found.violations, found
     assert found.told["commit returned"] == 1
+
+
+def test_p4_what_may_not_be_looked_at_may_be_in_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model knew that no append is in the way of another, and not that none could be seen."""
+    jobs = (
+        JobPlan(
+            name="a",
+            mode="append",
+            files=(("a.txt",),),
+            attempts=(AttemptPlan(task=0, pause_s=25.941),),
+            wait_s=60.0,
+        ),
+        JobPlan(
+            name="b",
+            mode="append",
+            files=(("a.txt",), ("day=1/b.txt",)),
+            attempts=(AttemptPlan(task=0, at_s=0.883), AttemptPlan(task=1)),
+            wait_s=0.0,
+            then="abort",
+        ),
+    )
+    faults = (FaultAt("b.driver", 10, "refused", 0.03),)
+    plan = Plan(family="azure-flat", schedule=657816001080, jobs=jobs, faults=faults)
+    found = run(plan)
+    assert found.told["commit not_committed"] == 1
+    assert not found.violations, found
+    monkeypatch.setattr(settling, "Told", lambda *told: replace(Told(*told), was_denied=False))
+    assert "nothing is in the way" in str(run(plan).violations)
