@@ -98,6 +98,7 @@ def main() -> None:
     parser.add_argument("--share", default="0/1", help="of so many disjoint shares try this one")
     parser.add_argument("--record", action="store_true", help=f"write {MEASURED.name}")
     parser.add_argument("--within", type=float, default=1e9, metavar="SECONDS")
+    parser.add_argument("--learn-within", type=float, default=1e9, metavar="SECONDS")
     parser.add_argument("--each", type=float, default=20, metavar="SECONDS")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--learnt", type=Path, help="what tests reach, while no source changes")
@@ -126,6 +127,7 @@ def main() -> None:
         lambda mutant, result: keep(mutant.name, result),
         workers=given.workers,
         within_s=given.within,
+        learns_s=given.learn_within,
         mutant_max_s=given.each,
         learnt=given.learnt,
     )

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 SHARES = 5
+LEARNS_S = 900
 NIGHT_S = 420
 LIMIT_S = 1_800
 KILLED_MIN = 0.9
@@ -118,6 +119,18 @@ def test_the_last_measurement_shows_that_nine_of_ten_are_killed() -> None:
     assert Rate(last["killed"], last["tried"], last["undecided"]).least >= KILLED_MIN
 
 
+@pytest.mark.checkout
+def test_what_survives_tests_of_which_nothing_is_known_is_undecided(tmp_path: Path) -> None:
+    """One mutant that some of these tests reach, and one that none does."""
+    names = ("effects/confirmed/reads.py:StoreReads.stat: ", "protocol/commit.py:_finish: publ")
+    program = [sys.executable, "-m", "tests.mutation.measure", *names]
+    tests = ["--tests", "tests/unit/effects/test_reads.py", "--learn-within=0"]
+    to = tmp_path / "results"
+    subprocess.run([*program, *tests, f"--to={to}"], cwd=ROOT, capture_output=True, check=True)
+    rate = rate_of(results_in(to))
+    assert 0 < rate.undecided == rate.tried
+
+
 @pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.checkout
@@ -133,13 +146,13 @@ def test_most_are_killed_and_those_that_survive_are_known_to(
 
     What makes no difference does not count. What is known to survive is tried first, and must do
     so; on a busy machine there may be no time for more. Before that it takes some minutes to learn
-    what the tests reach.
+    what the tests reach, and there may be no time to ask all of them.
     """
     to, seed = tmp_path / "results", request.config.option.sweep_seed
     program = [sys.executable, "-m", "tests.mutation.measure", "--workers=1", f"--to={to}"]
     which = ["--known-first", f"--share={share}/{SHARES}", f"--seed={seed}"]
     done = subprocess.run(
-        [*program, *which, f"--within={NIGHT_S}"],
+        [*program, *which, f"--learn-within={LEARNS_S}", f"--within={NIGHT_S}"],
         cwd=ROOT,
         capture_output=True,
         text=True,

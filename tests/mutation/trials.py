@@ -46,7 +46,7 @@ class Result(NamedTuple):
         verdict: Whether a test has failed, or did not end.
         by: That test.
         run: How many tests were run.
-        of: How many tests reach what was changed.
+        of: How many tests reach what was changed, or may: of some that is not known.
     """
 
     verdict: Verdict
@@ -72,6 +72,8 @@ class Trials:
         done: Told of each.
         workers: How many forks there are at once.
         within_s: No mutant is begun after this time, once it is known what the tests reach.
+        learns_s: After this time no more tests are begun to learn what they reach; others are left
+            out, and what survives counts as undecided.
         mutant_max_s: No test of a mutant is begun after so much time of a processor.
         learnt: A file that keeps what the tests reach, as long as no source changes.
     """
@@ -83,14 +85,16 @@ class Trials:
         *,
         workers: int,
         within_s: float,
+        learns_s: float,
         mutant_max_s: float,
         learnt: Path | None = None,
     ) -> None:
         self._mutants, self._done, self._workers = mutants, done, workers
-        self._within_s, self._mutant_max_s = within_s, mutant_max_s
+        self._within_s, self._learns_s, self._mutant_max_s = within_s, learns_s, mutant_max_s
         self._learnt = learnt
         self._items: dict[str, pytest.Item] = {}
         self._reached = Reached()
+        self._unknown = 0  # Tests for which there was no time.
         self._kills: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._trying: dict[int, tuple[Fork, Mutant, list[str]]] = {}
 
@@ -110,7 +114,8 @@ class Trials:
                 break
             tests = self._in_order(mutant)
             if not tests:
-                self._done(mutant, Result("unreached"))
+                verdict: Verdict = "survived" if self._unknown else "unreached"
+                self._done(mutant, Result(verdict, None, 0, self._unknown))
                 continue
             if len(self._trying) == self._workers:
                 self._wait()
@@ -122,12 +127,17 @@ class Trials:
 
     def _learn(self) -> None:
         """What each test reaches."""
+        begin = time.monotonic()
         if self._learnt is not None and self._learnt.exists():
             self._reached = pickle.loads(self._learnt.read_bytes())
         new = [test for test in self._items if test not in self._reached.asked]
         parts = [new[number :: PARTS * self._workers] for number in range(PARTS * self._workers)]
         forks: dict[int, tuple[Fork, list[str]]] = {}
         while parts or forks:
+            if parts and time.monotonic() - begin > self._learns_s:
+                self._unknown += sum(map(len, parts))
+                parts.clear()
+                continue
             if parts and len(forks) < self._workers:
                 part = parts.pop()
                 fork = Fork(partial(watch, part, self._fails))
@@ -193,7 +203,7 @@ class Trials:
         if code == _NO_FUNCTION:
             self._done(mutant, Result("no function"))
         elif code == _SURVIVED:
-            self._done(mutant, Result("survived", None, len(run), len(tests)))
+            self._done(mutant, Result("survived", None, len(run), len(tests) + self._unknown))
         else:
             for place in (_ANYWHERE, mutant.module, f"{mutant.module}:{mutant.function}"):
                 self._kills[place][run[-1]] += 1
