@@ -33,7 +33,7 @@ class LostWorkers:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
-        if error:
+        if error and error != "keyboard-interrupt":  # That one has ended its session as it should.
             stacks = self.directory / node.gateway.id
             text = stacks.read_text("utf-8", errors="replace") if stacks.exists() else ""
             self.said.append(f"{node.gateway.id} {_how_it_ended(node)}\n{text}".rstrip())
@@ -51,7 +51,10 @@ def _how_it_ended(node: Any) -> str:
         status = process.wait(timeout=_WAITED_S)
     except subprocess.TimeoutExpired:
         return "does not answer, and has not ended"
-    return f"was ended by {signal.Signals(-status).name}" if status < 0 else f"exited with {status}"
+    if status >= 0:
+        return f"exited with {status}"
+    known = {one.value: one.name for one in signal.Signals}
+    return f"was ended by {known.get(-status, f'signal {-status}')}"
 
 
 @pytest.hookimpl(trylast=True)  # After pytest's own, which has stacks written to standard error.
@@ -59,6 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput"):
         stacks = Path(config.workerinput[_STACKS]).open("wb")  # noqa: SIM115  # until the run ends
         config.add_cleanup(stacks.close)
+        config.add_cleanup(faulthandler.disable)  # Before that, whoever else has done so.
         faulthandler.enable(stacks)
     elif config.getoption("dist", "no") != "no":
         directory = TemporaryDirectory(prefix="stacks-")
