@@ -39,6 +39,8 @@ _RETRY_AFTER_S = 0.5
 _INTERRUPTS = {"interrupt", "interrupt_twice"}
 _DEATHS = {"crash_before", "crash_after"}
 _UNSENT = {"error", "throttled", "hang", "cut", "refused"}
+_LOOKS = {"list_children", "list_tree", "read", "stat"}
+_AREA = "/_commit/"
 _TRAVELS_A_SECOND = 100.0
 
 
@@ -86,6 +88,7 @@ class Process:
         calls: How many calls it has made.
         denials: How many of them the store has refused, or not answered for a while, whatever they
             were.
+        hidden: How many things in a work area it has refused to show.
         is_dead: Whether it has crashed.
         is_interrupted: Whether anybody ever presses Ctrl-C.
         interrupt: What Ctrl-C does; its argument says whether it is the second one.
@@ -109,6 +112,7 @@ class Process:
         self.random = random
         self.calls = 0
         self.denials = 0
+        self.hidden = 0
         self.is_dead = False
         self.interrupt: Callable[[bool], None] = lambda _: None
         self._loop = loop
@@ -275,6 +279,8 @@ class Process:
         elif kind == "refused":
             self.denials += 1
             error = refused(path, f"access is denied ({verb})", errno.EACCES)
+        if error.reply is Reply.REFUSED and verb in _LOOKS and _AREA in f"{path}/":
+            self.hidden += 1
         self._answer(reply, error, self._travel_s())
 
     def _answer(self, reply: "asyncio.Future[T]", answer: T | Exception, after_s: float) -> None:

@@ -142,7 +142,7 @@ async def call(
     """Call something that settles a job, and note what the caller is told."""
     loop = asyncio.get_running_loop()
     actor, began_s, error = process.name, loop.time(), ""
-    denials = process.denials
+    denials, hidden = process.denials, process.hidden
     world.trace.say(actor, f"calls {what} of job {job_id}")
 
     def may_interrupt() -> bool:
@@ -171,8 +171,9 @@ async def call(
         world.model_at(process.at).stuck(f"{actor} was ended by its callback")
     else:
         world.trace.say(actor, f"is told {answer}", f"by {what}")
-    was_denied = process.denials > denials
-    told = Told(actor, job_id, what, began_s, loop.time(), answer, error, report, was_denied)
+    was_denied, was_kept_out = process.denials > denials, process.hidden > hidden
+    known = (answer, error, report, was_denied, was_kept_out)
+    told = Told(actor, job_id, what, began_s, loop.time(), *known)
     world.model_at(process.at).hear(told)
     return told
 

@@ -42,6 +42,7 @@ class Told:
         report: The result, if the call returned one.
         was_denied: Whether the store refused something to the caller meanwhile, or was away: who is
             answered by nobody may know less than what stands there.
+        was_kept_out: Whether the store refused to show the caller something in the work area.
     """
 
     actor: str
@@ -53,6 +54,7 @@ class Told:
     error: str = ""
     report: Report | None = None
     was_denied: bool = False
+    was_kept_out: bool = False
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ def _of_no_use(told: Told, job: KnownJob, run: Circumstances) -> Iterator[tuple[
     if told.error in _IN_DOUBT and run.is_calm:
         yield "P8", f"{who} of job {name}, and nothing has gone wrong"
     # What nobody may look at may be in the way.
-    is_unseen = told.error == "ConcurrentJobError" and told.was_denied
+    is_unseen = told.error == "ConcurrentJobError" and told.was_kept_out
     if told.error in _IN_THE_WAY and _is_in_nobodys_way(job, run) and not is_unseen:
         yield "P4", f"{who}, and nothing is in the way of job {name}"
     if told.answer == "partial" and job.is_over and job.ended_by == told.actor:

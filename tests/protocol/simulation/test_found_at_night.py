@@ -98,5 +98,5 @@ def test_p4_what_may_not_be_looked_at_may_be_in_the_way(monkeypatch: pytest.Monk
     found = run(plan)
     assert found.told["commit not_committed"] == 1
     assert not found.violations, found
-    monkeypatch.setattr(settling, "Told", lambda *told: replace(Told(*told), was_denied=False))
+    monkeypatch.setattr(settling, "Told", lambda *told: replace(Told(*told), was_kept_out=False))
     assert "nothing is in the way" in str(run(plan).violations)
