@@ -57,7 +57,6 @@ _PAUSES_A_WAIT = 20
 """A longer wait is looked at so often as long as it lasted: it becomes little longer by that."""
 _UNNOTICED_S = 0.1
 _LOOKS_MAX = 4
-_DAMAGED = "is damaged"
 
 
 def conflicts(one: Claim, other: Claim) -> bool:
@@ -347,7 +346,7 @@ def _concurrent(job: BoundJob, other: JobState) -> ConcurrentJobError:
         f"cannot commit job {job.record.job_id} to {destination!r}: job {_doing(other)} there; "
         "nothing is changed: try again later"
     )
-    if other.damage is None or _word_for(other.damage) == _DAMAGED:
+    if other.damage is None or _why_unknown(other.damage) is None:
         message += f", or settle the other: {settle_command(*command)}"
     return ConcurrentJobError(
         message, other_job_id=other_id, job_id=job.record.job_id, stage="claim"
@@ -358,14 +357,15 @@ def _doing(other: JobState) -> str:
     """A job and what it does, for a message that ends with "there"."""
     doing = {"committing": "is committing"}.get(other.state, "is committed but not finished")
     if other.damage is not None:
-        doing = f"{_word_for(other.damage)} ({other.damage})"
+        doing = f"{_why_unknown(other.damage) or 'is damaged'} ({other.damage})"
     return f"{other.layout.job_id} {doing}"
 
 
-def _word_for(damage: RecordError) -> str:
+def _why_unknown(damage: RecordError) -> str | None:
+    """What is said of a job that counts as damaged, and may be sound for others who look at it."""
     if isinstance(damage, NewerVersionError):
         return "is not known"
-    return "cannot be looked at" if is_of_who_asks(damage) else _DAMAGED
+    return "cannot be looked at" if is_of_who_asks(damage) else None
 
 
 class _Patience:

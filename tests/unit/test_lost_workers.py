@@ -35,9 +35,10 @@ STACKS = r"Fatal Python error: Segmentation fault\n(.*\n)*.* in test_ends\n(.*\n
     [
         (CRASH, rf"gw0 was ended by SIGSEGV\n{STACKS}=+ short test"),
         ("os.kill(os.getpid(), signal.SIGKILL)", r"gw0 was ended by SIGKILL\n=+ short test"),
+        ("os.kill(os.getpid(), 40)", r"gw0 was ended by signal 40\n=+ short test"),
         ("os._exit(3)", r"gw0 exited with 3\n=+ short test"),
     ],
-    ids=["crashed", "killed", "exited"],
+    ids=["crashed", "killed", "by a signal without a name", "exited"],
 )
 def test_a_run_says_how_a_worker_ended_and_where_it_stood(
     tmp_path: Path, ends: str, said: str

@@ -38,8 +38,8 @@ def refusals_as_damage() -> Iterator[None]:
     try:
         yield
     except (StoreError, CommitStateUnknownError) as error:
-        refusal = error if isinstance(error, StoreError) else error.__cause__
-        if not isinstance(refusal, StoreError) or refusal.reply is not Reply.REFUSED:
+        refusal = _refusal_behind(error)
+        if refusal is None:
             raise
         message = str(refusal)
         if refusal.errno in _OF_WHO_ASKS:
@@ -49,10 +49,14 @@ def refusals_as_damage() -> Iterator[None]:
 
 def is_of_who_asks(damage: RecordError) -> bool:
     """Whether a record counts as damaged for the only reason that the caller may not read it."""
-    refusal = damage.__cause__
-    if isinstance(refusal, CommitStateUnknownError):
-        refusal = refusal.__cause__
-    return isinstance(refusal, StoreError) and refusal.errno in _OF_WHO_ASKS
+    refusal = _refusal_behind(damage.__cause__)
+    return refusal is not None and refusal.errno in _OF_WHO_ASKS
+
+
+def _refusal_behind(error: BaseException | None) -> StoreError | None:
+    """The refusal that *error* is, or that it was raised for."""
+    cause = error.__cause__ if isinstance(error, CommitStateUnknownError) else error
+    return cause if isinstance(cause, StoreError) and cause.reply is Reply.REFUSED else None
 
 
 class StoreReads(Counted):

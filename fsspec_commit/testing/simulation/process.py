@@ -12,7 +12,7 @@ from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.testing.faults import Crash
 from fsspec_commit.testing.simulation.bucket import Change, refused
 from fsspec_commit.testing.simulation.loop import SimulationLoop
-from fsspec_commit.testing.simulation.trace import Trace
+from fsspec_commit.testing.simulation.trace import READS, Trace
 
 T = TypeVar("T")
 
@@ -39,7 +39,6 @@ _RETRY_AFTER_S = 0.5
 _INTERRUPTS = {"interrupt", "interrupt_twice"}
 _DEATHS = {"crash_before", "crash_after"}
 _UNSENT = {"error", "throttled", "hang", "cut", "refused"}
-_LOOKS = {"list_children", "list_tree", "read", "stat"}
 _AREA = "/_commit/"
 _TRAVELS_A_SECOND = 100.0
 
@@ -279,7 +278,7 @@ class Process:
         elif kind == "refused":
             self.denials += 1
             error = refused(path, f"access is denied ({verb})", errno.EACCES)
-        if error.reply is Reply.REFUSED and verb in _LOOKS and _AREA in f"{path}/":
+        if error.reply is Reply.REFUSED and verb in READS and _AREA in f"{path}/":
             self.hidden += 1
         self._answer(reply, error, self._travel_s())
 

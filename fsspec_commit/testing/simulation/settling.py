@@ -172,8 +172,9 @@ async def call(
     else:
         world.trace.say(actor, f"is told {answer}", f"by {what}")
     was_denied, was_kept_out = process.denials > denials, process.hidden > hidden
-    known = (answer, error, report, was_denied, was_kept_out)
-    told = Told(actor, job_id, what, began_s, loop.time(), *known)
+    told = Told(
+        actor, job_id, what, began_s, loop.time(), answer, error, report, was_denied, was_kept_out
+    )
     world.model_at(process.at).hear(told)
     return told
 

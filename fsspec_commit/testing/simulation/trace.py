@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-_READS = frozenset({"stat", "read", "read_range", "list_tree", "list_children", "pending"})
+READS = frozenset({"stat", "read", "read_range", "list_tree", "list_children", "pending"})
 _JOB_ID = re.compile(r"\d{8}T\d{6}-[0-9a-f]{16}")
 _HEXADECIMAL = re.compile(r"\b[0-9a-f]{12,}\b")
 
@@ -57,7 +57,7 @@ class Trace:
         """A request was carried out."""
         shown = ""
         if answer is None:
-            shown = "nothing" if verb in _READS else ""
+            shown = "nothing" if verb in READS else ""
         elif isinstance(answer, Exception):
             shown = str(answer)
         what = f"{verb}, late" if late else verb
@@ -73,7 +73,7 @@ class Trace:
 
     def lines(self, *, reads: bool = False) -> list[str]:
         """The trace as text, by default without calls that only read."""
-        return [self._line(event) for event in self.events if reads or event.what not in _READS]
+        return [self._line(event) for event in self.events if reads or event.what not in READS]
 
     def _line(self, event: Event) -> str:
         text = f"{event.time_s:10.3f}  {event.actor:<12} {event.what:<18} {event.path}"
