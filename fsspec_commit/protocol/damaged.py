@@ -1,7 +1,7 @@
 """Damaged jobs, which only a person can settle: removed on request, never by a driver."""
 
 from fsspec_commit.effects import deletion
-from fsspec_commit.effects.confirmed.reads import refusals_as_damage
+from fsspec_commit.effects.confirmed.reads import is_of_who_asks, refusals_as_damage
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.ending import ending
 from fsspec_commit.effects.retirement import Retirement
@@ -122,8 +122,8 @@ async def remove_damaged(
         The size of its area in bytes.
 
     Raises:
-        RequestError: The job is not damaged, may have committed, or is a newer version's; nothing
-            was changed.
+        RequestError: The job is not damaged, or only the caller may not look at it; it may have
+            committed, or is a newer version's. Nothing was changed.
         JobNotActiveError: The job has no area, or was decided meanwhile.
         CommitStateUnknownError: The store did not say what state the job is in.
     """
@@ -145,6 +145,9 @@ async def remove_damaged(
     if isinstance(damage, NewerVersionError):
         message = f"job {job_id} is not damaged: {damage}; nothing was removed"
         raise RequestError(message, kind="newer_version", job_id=job_id, stage="clean")
+    if is_of_who_asks(damage):
+        message = f"job {job_id} cannot be looked at: {damage}; nothing was removed"
+        raise RequestError(message, kind="not_damaged", job_id=job_id, stage="clean")
     doubt = await _doubt(store, layout)
     if doubt is not None and not accept_loss:
         raise _perhaps_committed(layout, doubt)

@@ -94,6 +94,10 @@ def test_a_job_that_nobody_may_look_at_is_not_called_damaged(url: str) -> None:
         assert "--damaged" not in str(caught.value)
         with pytest.raises(fc.RecordError, match=f"not known: {cannot}"):
             fc.committed_files(url)
+        with pytest.raises(fc.RequestError, match=f"{cannot}: .*nothing was removed") as refusal:
+            fc.clean(url, damaged=[job.job_id], dry_run=False)
+        assert refusal.value.kind == "not_damaged"
+    assert [(info.job_id, info.state) for info in fc.jobs(url)] == [(job.job_id, "open")]
     job.abort()
 
 
