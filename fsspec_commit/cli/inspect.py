@@ -51,13 +51,20 @@ _MEANING = {
     "aborted": ("aborted: nothing of it becomes visible; what it left can be removed", "abort"),
     "damaged": (
         (
-            "a record of it cannot be read: put that back, or get leave to read it; or this removes"
-            " it, if it has not committed"
+            "a record of it cannot be read: put that back; or this removes it, if it has not"
+            " committed"
         ),
         "clean",
     ),
     "newer": (
         "a newer version of fsspec-commit wrote it: this one leaves it alone, settle it with that",
+        "show",
+    ),
+    "unknown": (
+        (
+            "it cannot be looked at from here, and may be at work: look again with credentials that"
+            " may read it"
+        ),
         "show",
     ),
 }

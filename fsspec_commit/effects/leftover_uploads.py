@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from fsspec_commit.effects import deletion
+from fsspec_commit.effects.confirmed.reads import refusals_as_damage
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.confirmed.uploads import ConfirmedUploads
 from fsspec_commit.effects.deletion import Permit
@@ -123,8 +124,9 @@ class LeftoverUploads:
     ) -> list[tuple[JobId | None, PendingUpload]]:
         """Every pending upload of *wanted* jobs that no job with an area has recorded.
 
-        Each with the job that its key names, or with none, where a newer version has recorded
-        uploads in a way that cannot be read. None of them where uploads cannot be listed.
+        Each with the job that its key names, or with none, where a job has recorded uploads in a
+        way that cannot be read, or in an area that may not be looked at. None of them where uploads
+        cannot be listed.
         """
         if not self._listable:
             return []
@@ -169,7 +171,7 @@ class LeftoverUploads:
             unknown: list[StorePath] = []
             for job_id in jobs or ():
                 layout = others[root].job(job_id)
-                recorded.update(map(_key, await self._recorded(layout, unknown=unknown)))
+                recorded.update(map(_key, await self._recorded_by(layout, unknown)))
             if unknown:
                 found[root] = None
         unlisted = {
@@ -230,7 +232,7 @@ class LeftoverUploads:
     ) -> list[PendingUpload]:
         """Those of *found* that no other job has recorded.
 
-        Where a newer version has recorded what cannot be read, those that are named after a job
+        Where others have recorded what cannot be read here, those that are named after a job
         stay: it may be a copy of a file of that job that is uploaded. `clean` aborts them later.
         """
         if not found:
@@ -255,26 +257,40 @@ class LeftoverUploads:
         but: JobLayout | None = None,
         markers_alone: bool = False,
     ) -> set[_Key] | None:
-        """The uploads that jobs have recorded; ``None`` if a newer version has recorded some."""
+        """The uploads that jobs have recorded; ``None`` if some may have been that are not known.
+
+        A newer version has recorded them, or the store does not let the caller look at them.
+        """
         recorded = set[_Key]()
         unknown: list[StorePath] = []
 
         async def look(layout: JobLayout) -> None:
-            if markers_alone:
-                records = [
-                    child.path
-                    for child in await self._store.list_usable(layout.area)
-                    if isinstance(child, Entry) and layout.is_upload_record(child.path)
-                ]
-                recorded.update(map(_key, await self._read(layout, records, unknown)))
-            else:
-                recorded.update(map(_key, await self._recorded(layout, unknown=unknown)))
+            found = await self._recorded_by(layout, unknown, markers_alone=markers_alone)
+            recorded.update(map(_key, found))
 
         jobs = _jobs_among(await self._store.list_usable(destination.areas), destination)
         others = [layout for layout in map(destination.job, jobs) if layout != but]
         # Each of them reads as many records at once as may be in flight.
         await for_each(others, look, in_flight_max=self._store.records_at_once_max)
         return None if unknown else recorded
+
+    async def _recorded_by(
+        self, layout: JobLayout, unknown: list[StorePath], *, markers_alone: bool = False
+    ) -> list[PendingUpload]:
+        """The uploads that another job has recorded; what cannot be known of goes to *unknown*."""
+        try:
+            with refusals_as_damage():
+                if not markers_alone:
+                    return await self._recorded(layout, unknown=unknown)
+                records = [
+                    child.path
+                    for child in await self._store.list_usable(layout.area)
+                    if isinstance(child, Entry) and layout.is_upload_record(child.path)
+                ]
+                return await self._read(layout, records, unknown)
+        except RecordError:
+            unknown.append(layout.area)
+            return []
 
     async def _recorded(
         self,

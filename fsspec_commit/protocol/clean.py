@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from fsspec_commit.effects import deletion
+from fsspec_commit.effects.confirmed.reads import is_of_who_asks
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.leftover_uploads import LeftoverUploads
 from fsspec_commit.effects.retirement import Retirement
@@ -342,7 +343,8 @@ async def _untouchable(store: ConfirmedStore, state: JobState, check: Check) -> 
     if isinstance(damage, NewerVersionError):
         return str(damage)
     if damage is not None:
-        return f"damaged, {damage}"
+        what = "cannot be looked at" if is_of_who_asks(damage) else "damaged"
+        return f"{what}, {damage}"
     if state.state in {"decided", "published"}:
         return "committed but not finished, resume it"
     return None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from fsspec_commit.effects.confirmed.reads import refusals_as_damage
+from fsspec_commit.effects.confirmed.reads import is_of_who_asks, refusals_as_damage
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.parallel import Progress
 from fsspec_commit.effects.stored_records import damaged
@@ -34,7 +34,7 @@ from fsspec_commit.protocol.superseded import ended_by_another, is_over
 from fsspec_commit.records.job import Decision, JobRecord, Mode
 
 ShownState: TypeAlias = Literal[
-    "open", "committing", "decided", "published", "aborted", "damaged", "newer"
+    "open", "committing", "decided", "published", "aborted", "damaged", "newer", "unknown"
 ]
 
 
@@ -45,7 +45,8 @@ class JobInfo:
     Attributes:
         job_id: The job.
         state: How far it has got. ``"damaged"``: a record cannot be read, so it is left alone;
-            ``"newer"``: so is it, since a newer version of this library wrote that.
+            ``"newer"``: so is it, since a newer version of this library wrote that. ``"unknown"``:
+            the caller may not look at it, or cannot reach it, and it may be at work.
         mode: Its mode.
         started: When it was started, by the clock of that machine.
         host: The machine that started it.
@@ -118,6 +119,8 @@ async def _info(store: ConfirmedStore, state: JobState, check: Check) -> JobInfo
 def _shown(state: JobState, damage: Exception | None) -> ShownState:
     if isinstance(damage, NewerVersionError):
         return "newer"
+    if isinstance(damage, RecordError) and is_of_who_asks(damage):
+        return "unknown"
     return "damaged" if damage is not None or state.state == "void" else state.state
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from errno import EACCES
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
@@ -78,12 +79,17 @@ def test_a_directory_above_that_nobody_may_list_is_passed_over(
         assert fc.committed_files(f"{place.url}/day=1") == []
 
 
-def test_a_job_that_nobody_may_look_at_is_not_called_damaged(url: str) -> None:
-    """Whoever asks was told to remove it, and it may be another user's, who is at work."""
+def test_a_job_that_nobody_may_look_at_is_not_called_damaged(
+    url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever asks was told to remove it, and it may be another user's, who is at work.
+
+    In a bucket nobody else's job could be aborted beside it, or cleaned up.
+    """
     job = fc.Job(url, mode="append").start()
 
     async def refuse(verb: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
-        if verb.startswith("list") and path.endswith(f"/{job.job_id}"):
+        if f"/{job.job_id}" in path:
             raise refused(path, "403", EACCES)
         return await call()
 
@@ -92,11 +98,15 @@ def test_a_job_that_nobody_may_look_at_is_not_called_damaged(url: str) -> None:
         with pytest.raises(fc.ConcurrentJobError, match=cannot) as caught:
             write(url, "a.txt")
         assert "--damaged" not in str(caught.value)
+        assert "could not be aborted" not in caplog.text
         with pytest.raises(fc.RecordError, match=f"not known: {cannot}"):
             fc.committed_files(url)
         with pytest.raises(fc.RequestError, match=f"{cannot}: .*nothing was removed") as refusal:
             fc.clean(url, damaged=[job.job_id], dry_run=False)
         assert refusal.value.kind == "not_damaged"
+        assert [info.state for info in fc.jobs(url)] == ["unknown"]
+        shown, *_ = fc.clean(url, older_than=timedelta(0), dry_run=False).shown
+        assert shown.startswith(f"{job.job_id}: cannot be looked at, ")
     assert [(info.job_id, info.state) for info in fc.jobs(url)] == [(job.job_id, "open")]
     job.abort()
 

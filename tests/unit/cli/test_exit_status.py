@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
+from errno import EACCES
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,6 +16,7 @@ from fsspec_commit.errors import Reply
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash, Fault, inject
 from fsspec_commit.testing.wrapped import WrappedStore
+from tests.flat.bucket import refused
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -105,6 +107,7 @@ STATES: dict[str, Callable[[Path], str]] = {
     "`aborted`": aborted,
     "`damaged`": damaged,
     "`newer`": newer,
+    "`unknown`": lambda destination: begun(destination).job_id,
     "finished, and files of it stand": finished,
     "finished, under exact names": lambda destination: finished(destination, names="exact"),
     "aborted, and gone": aborted_and_gone,
@@ -123,6 +126,23 @@ def refusing(store: Store) -> WrappedStore:
     return WrappedStore(store, carry)
 
 
+def hiding(store: Store) -> WrappedStore:
+    """A store that lets nobody read a record."""
+
+    async def carry(verb: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
+        if verb == "read":
+            raise refused(path, "403", EACCES)
+        return await call()
+
+    return WrappedStore(store, carry)
+
+
+def asked_about(state: str) -> AbstractContextManager[None]:
+    """The store that a job of this state is found at."""
+    how = {REFUSING: refusing, "`unknown`": hiding}.get(state)
+    return nullcontext() if how is None else wrapping(how)
+
+
 def test_every_state_is_documented() -> None:
     assert {state for state, _, _ in documented()} == STATES.keys()
 
@@ -135,9 +155,9 @@ def test_a_command_ends_as_documented(
 ) -> None:
     """The status, and the outcome for programs; asked again, it is no worse."""
     job_id = STATES[state](tmp_path)
-    shown = {info.job_id: info.state for info in fc.jobs(tmp_path)}
-    assert f"`{shown[job_id]}`" in state if job_id in shown else "`" not in state
-    with wrapping(refusing) if state == REFUSING else nullcontext():
+    with asked_about(state):
+        shown = {info.job_id: info.state for info in fc.jobs(tmp_path)}
+        assert f"`{shown[job_id]}`" in state if job_id in shown else "`" not in state
         ran = command(verb, tmp_path, job_id, "--json")
     assert ran.status == status, ran.err
     if status:
@@ -145,7 +165,8 @@ def test_a_command_ends_as_documented(
         assert outcome in UNSETTLED if status == 3 else outcome == OUTCOMES[status]
     else:
         assert ran.document["state"] == ("committed" if verb == "resume" else "aborted")
-    again = command(verb, tmp_path, job_id, "--json")
+    with asked_about(state):
+        again = command(verb, tmp_path, job_id, "--json")
     if verb == "resume":
         assert again.status == status, again.err
     assert again.status != 1 or status == 1
@@ -160,15 +181,16 @@ def test_a_clean_ends_as_documented(
 ) -> None:
     """It removes what nobody will commit, and nothing else: the rest is named."""
     job_id = STATES[state](tmp_path)
-    found = {info.job_id: info.state for info in fc.jobs(tmp_path)}.get(job_id)
-    with wrapping(refusing) if state == REFUSING else nullcontext():
+    with asked_about(state):
+        found = {info.job_id: info.state for info in fc.jobs(tmp_path)}.get(job_id)
         ran = command("clean", tmp_path, "--older-than", "0s", "--delete", "--json")
     assert ran.status == status, ran.err
     ended = not status and found in {"open", "committing", "aborted"}
     assert ran.document["aborted"] == [job_id] * ended
     assert any(job_id in line for line in ran.document["not_removed"]) == (status == 3)
-    stays = status == 3 or found in {"decided", "published", "damaged", "newer"}
-    assert [info.state for info in fc.jobs(tmp_path)] == [found] * stays
+    stays = status == 3 or found in {"decided", "published", "damaged", "newer", "unknown"}
+    with asked_about(state):
+        assert [info.state for info in fc.jobs(tmp_path)] == [found] * stays
 
 
 @pytest.mark.parametrize("verb", ["resume", "abort"])

@@ -13,6 +13,7 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 import fsspec_commit as fc
+from fsspec_commit.cli.ending import Status
 from fsspec_commit.errors import Reply
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.testing import Crash, Fault, inject
@@ -247,6 +248,11 @@ def test_a_record_that_may_not_be_read_is_not_called_damaged(
 
     with wrapping(lambda store: WrappedStore(store, carry)):
         ran = command("show", url, job.job_id)
+        statuses = [command(verb, url, job.job_id).status for verb in ("resume", "abort")]
+        statuses.append(command("clean", url, "--older-than", "0s", "--delete").status)
+    assert statuses == [Status.UNSETTLED, Status.UNSETTLED, Status.DONE]
     assert "not yours; nothing says that it is damaged: ask as somebody who may read it" in ran.out
-    assert "put that back, or get leave to read it" in ran.out
+    assert "state\tunknown\n" in ran.out
+    assert "look again with credentials that may read it" in ran.out
+    assert "--damaged" not in ran.out
     job.abort()
