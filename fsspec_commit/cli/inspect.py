@@ -62,8 +62,8 @@ _MEANING = {
     ),
     "unknown": (
         (
-            "it cannot be looked at from here, and may be at work: look again with credentials that"
-            " may read it"
+            "it cannot be looked at from here, and may be at work: look again when it can be"
+            " reached, with credentials that may read it"
         ),
         "show",
     ),

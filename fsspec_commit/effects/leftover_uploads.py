@@ -50,8 +50,29 @@ class Elsewhere:
         return _key(upload) in self.theirs
 
     def may_be_theirs(self, upload: PendingUpload) -> bool:
-        """Whether that is unknown, since the store refuses to list the jobs there."""
+        """Whether that is unknown, since the store refuses to show the jobs there."""
         return _key(upload) in self.doubtful
+
+
+@dataclass(frozen=True, slots=True)
+class Strays:
+    """Pending uploads that no job with an area is known to have recorded.
+
+    Attributes:
+        found: Each with the job that its key names, if it names one.
+        are_certain: Whether every record of every job was read, so that none names them.
+    """
+
+    found: list[tuple[JobId | None, PendingUpload]]
+    are_certain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Recorded:
+    """The uploads that jobs have recorded, and whether these are all that they have."""
+
+    keys: set[_Key]
+    is_whole: bool
 
 
 class LeftoverUploads:
@@ -121,30 +142,31 @@ class LeftoverUploads:
 
     async def strays(
         self, destination: DestinationLayout, wanted: Callable[[JobId | None], bool]
-    ) -> list[tuple[JobId | None, PendingUpload]]:
+    ) -> Strays:
         """Every pending upload of *wanted* jobs that no job with an area has recorded.
 
-        Each with the job that its key names, or with none, where a job has recorded uploads in a
-        way that cannot be read, or in an area that may not be looked at. None of them where uploads
-        cannot be listed.
+        None where uploads cannot be listed.
         """
         if not self._listable:
-            return []
+            return Strays([], are_certain=True)
         pending = await self._below(destination, lambda upload: wanted(_job_of(upload)))
-        recorded = await self._recorded_by_all(destination) if pending else set[_Key]()
-        if recorded is None:
-            return [(None, one) for one in pending]
-        return [(_job_of(one), one) for one in pending if _key(one) not in recorded]
+        if not pending:
+            return Strays([], are_certain=True)
+        recorded = await self._recorded_by_all(destination, if_allowed=True)
+        found = [(_job_of(one), one) for one in pending if _key(one) not in recorded.keys]
+        return Strays(found, are_certain=recorded.is_whole)
 
     async def unrecorded(
         self, destination: DestinationLayout, found: Sequence[PendingUpload]
     ) -> list[PendingUpload]:
-        """Those of *found* that hold no byte, and that no job with an area has recorded."""
-        recorded = await self._recorded_by_all(destination)
-        if recorded is None:
+        """Those of *found* that hold no byte, and that certainly no job with an area recorded."""
+        recorded = await self._recorded_by_all(destination, if_allowed=True)
+        if not recorded.is_whole:
             return []
         return [
-            one for one in found if _key(one) not in recorded and await self._uploads.is_empty(one)
+            one
+            for one in found
+            if _key(one) not in recorded.keys and await self._uploads.is_empty(one)
         ]
 
     async def elsewhere(
@@ -171,7 +193,7 @@ class LeftoverUploads:
             unknown: list[StorePath] = []
             for job_id in jobs or ():
                 layout = others[root].job(job_id)
-                recorded.update(map(_key, await self._recorded_by(layout, unknown)))
+                recorded.update(map(_key, await self._recorded_if_allowed(layout, unknown)))
             if unknown:
                 found[root] = None
         unlisted = {
@@ -232,8 +254,12 @@ class LeftoverUploads:
     ) -> list[PendingUpload]:
         """Those of *found* that no other job has recorded.
 
-        Where others have recorded what cannot be read here, those that are named after a job
+        Where a newer version has recorded what cannot be read, those that are named after a job
         stay: it may be a copy of a file of that job that is uploaded. `clean` aborts them later.
+
+        Raises:
+            StoreError: Another job may not be looked at. Ours must keep its records until then: if
+                they went, nothing would say whose these uploads are.
         """
         if not found:
             return []
@@ -241,9 +267,11 @@ class LeftoverUploads:
         others = await self._recorded_by_all(
             layout.destination, but=layout, markers_alone=markers_alone
         )
-        if others is None:
-            return [upload for upload in found if _job_of(upload) is None]
-        return [upload for upload in found if _key(upload) not in others]
+        return [
+            upload
+            for upload in found
+            if _key(upload) not in others.keys and (others.is_whole or _job_of(upload) is None)
+        ]
 
     async def _below(
         self, destination: DestinationLayout, wanted: Callable[[PendingUpload], bool]
@@ -256,41 +284,55 @@ class LeftoverUploads:
         *,
         but: JobLayout | None = None,
         markers_alone: bool = False,
-    ) -> set[_Key] | None:
-        """The uploads that jobs have recorded; ``None`` if some may have been that are not known.
+        if_allowed: bool = False,
+    ) -> _Recorded:
+        """The uploads that all jobs but one have recorded: not whole where a record is unreadable.
 
-        A newer version has recorded them, or the store does not let the caller look at them.
+        Args:
+            destination: Where the jobs are.
+            but: The one.
+            markers_alone: Look for records of the marker's uploads alone.
+            if_allowed: Pass over a job that may not be looked at; then they are not whole either.
         """
         recorded = set[_Key]()
         unknown: list[StorePath] = []
 
         async def look(layout: JobLayout) -> None:
-            found = await self._recorded_by(layout, unknown, markers_alone=markers_alone)
+            if if_allowed:
+                found = await self._recorded_if_allowed(layout, unknown)
+            else:
+                found = await self._recorded_by(layout, unknown, markers_alone=markers_alone)
             recorded.update(map(_key, found))
 
         jobs = _jobs_among(await self._store.list_usable(destination.areas), destination)
         others = [layout for layout in map(destination.job, jobs) if layout != but]
         # Each of them reads as many records at once as may be in flight.
         await for_each(others, look, in_flight_max=self._store.records_at_once_max)
-        return None if unknown else recorded
+        return _Recorded(recorded, is_whole=not unknown)
 
-    async def _recorded_by(
-        self, layout: JobLayout, unknown: list[StorePath], *, markers_alone: bool = False
+    async def _recorded_if_allowed(
+        self, layout: JobLayout, unknown: list[StorePath]
     ) -> list[PendingUpload]:
-        """The uploads that another job has recorded; what cannot be known of goes to *unknown*."""
+        """The uploads that another job has recorded; one that nobody may look at is *unknown*."""
         try:
             with refusals_as_damage():
-                if not markers_alone:
-                    return await self._recorded(layout, unknown=unknown)
-                records = [
-                    child.path
-                    for child in await self._store.list_usable(layout.area)
-                    if isinstance(child, Entry) and layout.is_upload_record(child.path)
-                ]
-                return await self._read(layout, records, unknown)
+                return await self._recorded(layout, unknown=unknown)
         except RecordError:
             unknown.append(layout.area)
             return []
+
+    async def _recorded_by(
+        self, layout: JobLayout, unknown: list[StorePath], *, markers_alone: bool
+    ) -> list[PendingUpload]:
+        """The uploads that another job has recorded; records of a newer version go to *unknown*."""
+        if not markers_alone:
+            return await self._recorded(layout, unknown=unknown)
+        records = [
+            child.path
+            for child in await self._store.list_usable(layout.area)
+            if isinstance(child, Entry) and layout.is_upload_record(child.path)
+        ]
+        return await self._read(layout, records, unknown)
 
     async def _recorded(
         self,

@@ -1,14 +1,15 @@
 """Clean up after jobs that will never commit: `clean` on the command line."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import chain
 
 from fsspec_commit.effects import deletion
 from fsspec_commit.effects.confirmed.reads import is_of_who_asks
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
-from fsspec_commit.effects.leftover_uploads import LeftoverUploads
+from fsspec_commit.effects.leftover_uploads import LeftoverUploads, Strays
 from fsspec_commit.effects.retirement import Retirement
 from fsspec_commit.effects.void_areas import delete_taken_area, delete_void_area
 from fsspec_commit.errors import (
@@ -240,23 +241,26 @@ class _Found:
         by_job: dict[JobId, list[PendingUpload]] = {}
         of_probes: list[PendingUpload] = []
         of_none: list[PendingUpload] = []
-        for job_id, upload in strays:
+        for job_id, upload in strays.found:
             if destination.is_in_probe(upload.path):
                 of_probes.append(upload)
             elif job_id is None:
                 of_none.append(upload)
             else:
                 by_job.setdefault(job_id, []).append(upload)
-        await self._abort_of_none(self._leftovers, destination, of_none, is_old)
+        await self._abort_of_none(self._leftovers, destination, of_none, is_old, strays)
         self._deleted += [f"upload of {destination.relative(one.path)}" for one in of_probes]
         if not self._dry_run:
             await self._leftovers.abort_of_probes(destination, of_probes)
         over = {
             destination.job(job_id): uploads
             for job_id, uploads in sorted(by_job.items())
-            if job_id not in self._left_alone and not await self._is_live(destination.job(job_id))
+            if job_id not in self._left_alone and not await self._may_live(destination.job(job_id))
         }
-        await self._abort_of_jobs_over(self._leftovers, destination, over)
+        if strays.are_certain:
+            await self._abort_of_jobs_over(self._leftovers, destination, over)
+        else:
+            self._show_pending(destination, chain(*over.values()), strays)
 
     async def _abort_of_none(
         self,
@@ -264,6 +268,7 @@ class _Found:
         destination: DestinationLayout,
         found: Sequence[PendingUpload],
         is_old: Callable[[datetime], bool],
+        strays: Strays,
     ) -> None:
         """Abort old uploads of the marker that nobody will complete; show all others."""
         markers = [
@@ -274,14 +279,20 @@ class _Found:
             and is_old(upload.begun)
         ]
         over = await abandoned_markers(self._store, leftovers, destination, markers)
-        for upload in found:
-            name = destination.relative(upload.path)
-            if upload in over:
-                self._deleted.append(f"upload of {name}")
-            else:
-                self._shown.append(f"{name}: a pending upload that no job is known to have begun")
+        self._deleted += [f"upload of {destination.relative(one.path)}" for one in over]
+        self._show_pending(destination, (one for one in found if one not in over), strays)
         if not self._dry_run:
             await leftovers.abort_markers(destination, over)
+
+    def _show_pending(
+        self, destination: DestinationLayout, found: Iterable[PendingUpload], strays: Strays
+    ) -> None:
+        whose = "that no job is known to have begun"
+        if not strays.are_certain:
+            whose = "which may be of a job whose records cannot be read"
+        self._shown += [
+            f"{destination.relative(upload.path)}: a pending upload {whose}" for upload in found
+        ]
 
     async def _abort_of_jobs_over(
         self,
@@ -297,8 +308,8 @@ class _Found:
             for upload in found:
                 name = destination.relative(upload.path)
                 if elsewhere.may_be_theirs(upload):
-                    where = "a directory above or below which cannot be listed"
-                    self._shown.append(f"{name}: a pending upload, maybe of a job at {where}")
+                    where = "at a directory above or below that cannot be looked at"
+                    self._shown.append(f"{name}: a pending upload, maybe of a job {where}")
                 elif not elsewhere.is_theirs(upload):
                     self._deleted.append(f"upload of {name}")
                     ours.append(upload)
@@ -308,7 +319,7 @@ class _Found:
     async def delete_magic(self, jobs: Sequence[JobLayout]) -> None:
         """Delete what S3A has written for *jobs* beside their areas, of those that are over."""
         for layout in jobs:
-            if layout.job_id in self._left_alone or await self._is_live(layout):
+            if layout.job_id in self._left_alone or await self._may_live(layout):
                 continue
             permit = deletion.of_magic_directory(layout, deletion.of_void_area(layout))
             await self.delete_remains(layout.magic_directory, permit)
@@ -322,8 +333,13 @@ class _Found:
             for area in areas
         ]
 
-    async def _is_live(self, layout: JobLayout) -> bool:
-        return await self._store.stat(layout.spec) is not None
+    async def _may_live(self, layout: JobLayout) -> bool:
+        """Whether a job is not over; it is shown, if the store refuses to say."""
+        stands = await self._store.stands_if_allowed(layout.spec)
+        if stands is None:
+            self._shown.append(f"{layout.job_id}: cannot be looked at")
+            self._left_alone.add(layout.job_id)
+        return stands is not False
 
     def report(self) -> CleanReport:
         """The report."""

@@ -317,7 +317,7 @@ def test_what_may_not_be_removed_is_named_and_the_rest_goes(
 
 
 @pytest.mark.parametrize("record", ["job.json", "decision"])
-def test_a_record_that_may_not_be_read_is_damage(tmp_path: Path, record: str) -> None:
+def test_a_job_whose_record_may_not_be_read_is_unknown(tmp_path: Path, record: str) -> None:
     """It stopped `jobs` and `clean`, and every commit where it was a decision."""
     to = tmp_path / "out"
     with inject(Fault("rename", 1, "crash_before")), suppress(Crash):
@@ -334,7 +334,7 @@ def test_a_record_that_may_not_be_read_is_damage(tmp_path: Path, record: str) ->
 
     with wrapping(lambda store: WrappedStore(store, carry)):
         states = {job.job_id: job.state for job in fc.jobs(to)}
-        assert states == {bad.job_id: "damaged", dead.job_id: "open"}
+        assert states == {bad.job_id: "unknown", dead.job_id: "open"}
         report = fc.clean(to, older_than=timedelta(0), dry_run=False)
         assert report.aborted == (dead.job_id,)
         assert any(bad.job_id in line and "not yours" in line for line in report.shown)
@@ -345,7 +345,7 @@ def test_a_record_that_may_not_be_read_is_damage(tmp_path: Path, record: str) ->
     assert fc.resume(to, bad.job_id).file_count == 1
 
 
-def test_a_decision_that_may_not_be_read_is_damage_where_the_job_is_over(tmp_path: Path) -> None:
+def test_a_decision_that_may_not_be_read_is_shown_where_the_job_is_over(tmp_path: Path) -> None:
     """It stopped `clean`, as no other record did."""
     to = tmp_path / "out"
     with inject(Fault("rename", 1, "crash_before")), suppress(Crash):
@@ -365,7 +365,8 @@ def test_a_decision_that_may_not_be_read_is_damage_where_the_job_is_over(tmp_pat
         report = fc.clean(to, older_than=timedelta(0), dry_run=False)
     assert report.aborted == (dead.job_id,)
     why = "not yours; nothing says that it is damaged: ask as somebody who may read it"
-    assert (report.shown, report.deleted) == ((f"{record.parent.name}: damaged, {why}",), ())
+    shown = (f"{record.parent.name}: cannot be looked at, {why}",)
+    assert (report.shown, report.deleted) == (shown, ())
 
 
 def test_an_area_that_may_not_be_listed_is_damaged(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import DestinationLayout, StorePath
 from fsspec_commit.protocol.clean import CleanReport, clean
+from fsspec_commit.records.upload import UploadRecord
 from fsspec_commit.selection import leftover_uploads, retiring
 from fsspec_commit.store import AtomicRename, Expect
 from tests.protocol.in_virtual_time import opened, started, straight
@@ -15,6 +16,7 @@ from tests.protocol.in_virtual_time import opened, started, straight
 if TYPE_CHECKING:
     from fsspec_commit.destination import OpenDestination
     from fsspec_commit.layout import JobLayout
+    from fsspec_commit.store import PendingUpload
     from tests.flat.bucket import Bucket
     from tests.protocol.in_virtual_time import Clock, Hook
 
@@ -41,6 +43,17 @@ def size_of(bucket: Bucket, layout: JobLayout) -> int:
     """The bytes of an area."""
     found = (bucket.get(path) for path in bucket.keys(f"{layout.area}/"))
     return sum(len(one.data) for one in found if one is not None)
+
+
+def recorded(
+    bucket: Bucket, layout: JobLayout, upload: PendingUpload, name: str, version: int = 1
+) -> None:
+    """Have a job record an upload, maybe as this version cannot read it."""
+    record = UploadRecord(
+        nonce=NONCE, job_id=layout.job_id, name=name, upload_id=upload.upload_id
+    ).encode()
+    data = record.replace(b'"version":1', b'"version":%d' % version)
+    put(bucket, layout.attempt(0, "0" * 16).upload_record(NONCE), data)
 
 
 async def dead(bucket: Bucket, clock: Clock, count: int = 1) -> list[JobLayout]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
-from errno import EACCES
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,7 +16,7 @@ from fsspec_commit.records.upload import UploadRecord
 from fsspec_commit.selection import leftover_uploads
 from fsspec_commit.store import Expect, Unusable
 from fsspec_commit.testing import Crash
-from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, refused, remove_bucket
+from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
 from tests.flat.store import FlatStore
 from tests.protocol.cleaning import (
     DEAD,
@@ -28,6 +26,7 @@ from tests.protocol.cleaning import (
     dead,
     destination,
     put,
+    recorded,
     size_of,
     url,
     void,
@@ -344,17 +343,6 @@ def test_where_markers_are_renamed_an_upload_of_one_is_nobodys(bucket: Bucket) -
     run(main())
 
 
-def recorded(
-    bucket: Bucket, layout: JobLayout, upload: PendingUpload, name: str, version: int = 1
-) -> None:
-    """Have a job record an upload, maybe as this version cannot read it."""
-    record = UploadRecord(
-        nonce=NONCE, job_id=layout.job_id, name=name, upload_id=upload.upload_id
-    ).encode()
-    data = json.dumps({**json.loads(record), "version": version}).encode()
-    put(bucket, layout.attempt(0, "0" * 16).upload_record(NONCE), data)
-
-
 @pytest.mark.guarantees("P4", "P8")
 def test_what_a_newer_version_has_recorded_may_be_any_upload(bucket: Bucket) -> None:
     """Of the destination itself, or of one above: then none is known to be nobody's."""
@@ -376,24 +364,5 @@ def test_what_a_newer_version_has_recorded_may_be_any_upload(bucket: Bucket) -> 
         of_below = await left.elsewhere(below, [(JobId(DEAD), copy)])
         assert of_below.may_be_theirs(copy)
         assert not of_below.is_theirs(copy)
-
-    run(main())
-
-
-@pytest.mark.guarantees("P4", "P8")
-@pytest.mark.parametrize("verb", ["list_tree", "read"])
-def test_what_nobody_may_look_at_may_name_any_upload(bucket: Bucket, verb: str) -> None:
-    """None is known to be nobody's then."""
-
-    async def main() -> None:
-        clock = Clock()
-        [hidden] = await dead(bucket, clock)
-        name = f"part-{DEAD}-0.txt"
-        copy = begun(bucket, destination(bucket).final(Target(name)))
-        recorded(bucket, hidden, copy, name)
-        denied = refused(hidden.area, "403", EACCES)
-        report = await cleaned(bucket, clock, Fails(verb, hidden.area, denied), age_s=60)
-        assert report.shown == (f"{name}: a pending upload that no job is known to have begun",)
-        assert len(bucket.uploads) == 1
 
     run(main())

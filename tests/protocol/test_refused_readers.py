@@ -79,13 +79,8 @@ def test_a_directory_above_that_nobody_may_list_is_passed_over(
         assert fc.committed_files(f"{place.url}/day=1") == []
 
 
-def test_a_job_that_nobody_may_look_at_is_not_called_damaged(
-    url: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Whoever asks was told to remove it, and it may be another user's, who is at work.
-
-    In a bucket nobody else's job could be aborted beside it, or cleaned up.
-    """
+def test_a_job_that_nobody_may_look_at_is_not_called_damaged(url: str) -> None:
+    """Whoever asks was told to remove it, and it may be another user's, who is at work."""
     job = fc.Job(url, mode="append").start()
 
     async def refuse(verb: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
@@ -98,7 +93,6 @@ def test_a_job_that_nobody_may_look_at_is_not_called_damaged(
         with pytest.raises(fc.ConcurrentJobError, match=cannot) as caught:
             write(url, "a.txt")
         assert "--damaged" not in str(caught.value)
-        assert "could not be aborted" not in caplog.text
         with pytest.raises(fc.RecordError, match=f"not known: {cannot}"):
             fc.committed_files(url)
         with pytest.raises(fc.RequestError, match=f"{cannot}: .*nothing was removed") as refusal:

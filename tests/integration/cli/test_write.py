@@ -167,3 +167,17 @@ def test_a_source_with_half_a_job_is_refused(
     assert "is committed but not finished there" in ran.err
     assert "fsspec-commit resume" in ran.err
     assert not (tmp_path / "copy").exists()
+
+
+def test_a_source_with_a_damaged_job_is_refused(
+    source: Path, tmp_path: Path, destination: Path
+) -> None:
+    """It may have committed, and a part of it be in place."""
+    assert command("write", source, destination).status == 0
+    job_id = left_behind(destination, "decided")
+    (destination / "_commit" / job_id / "decision").write_text("{torn")
+    ran = command("write", destination, tmp_path / "copy")
+    assert ran.status == 2
+    assert f"job {job_id} may be committed (damaged) there" in ran.err
+    assert f"see: fsspec-commit show '{destination}' {job_id}" in ran.err
+    assert not (tmp_path / "copy").exists()

@@ -253,6 +253,6 @@ def test_a_record_that_may_not_be_read_is_not_called_damaged(
     assert statuses == [Status.UNSETTLED, Status.UNSETTLED, Status.DONE]
     assert "not yours; nothing says that it is damaged: ask as somebody who may read it" in ran.out
     assert "state\tunknown\n" in ran.out
-    assert "look again with credentials that may read it" in ran.out
+    assert "look again when it can be reached, with credentials that may read it" in ran.out
     assert "--damaged" not in ran.out
     job.abort()
