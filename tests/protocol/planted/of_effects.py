@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fsspec_commit.effects import confirm, deletion, retirement
 from fsspec_commit.effects.confirmed import one_shot
 from fsspec_commit.effects.confirmed import store as confirmed
-from fsspec_commit.effects.leftover_uploads import LeftoverUploads
+from fsspec_commit.effects.leftover_uploads import LeftoverUploads, Strays
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.protocol import (
     clean,
@@ -130,8 +130,8 @@ def leaves_uploads(patch: pytest.MonkeyPatch) -> None:
     async def abort_of(*_: Any, **__: Any) -> None:
         pass
 
-    async def strays(*_: Any, **__: Any) -> list[Any]:
-        return []
+    async def strays(*_: Any, **__: Any) -> Strays:
+        return Strays([], are_certain=True)
 
     patch.setattr(LeftoverUploads, "abort_of", abort_of)
     patch.setattr(LeftoverUploads, "strays", strays)
