@@ -207,19 +207,24 @@ def _files_in(
         url = directory if _is_local(filesystem) else f"{_protocols(filesystem)[0]}://{directory}"
         for job in fc.jobs(url, storage_options=options):
             if job.state in {"decided", "published"}:
-                doing, what_now = "is committed but not finished", "wait for it, or finish it with"
                 command = shlex.join(["fsspec-commit", "resume", url, job.job_id])
-            elif job.state in {"damaged", "newer", "unknown"}:
-                doing, what_now = f"may be committed ({job.state})", "see"
-                command = shlex.join(["fsspec-commit", "show", url, job.job_id])
-            else:
-                continue
-            message = (
-                f"cannot read {url!r}: job {job.job_id} {doing} there, so a part of it may be "
-                f"missing; {what_now}: {command}"
-            )
-            raise fc.RequestError(message, kind="source_unfinished", job_id=job.job_id)
+                message = (
+                    f"cannot read {url!r}: job {job.job_id} is committed but not finished there, "
+                    f"so a part of it may be missing; wait for it, or finish it with: {command}"
+                )
+                raise fc.RequestError(message, kind="source_unfinished", job_id=job.job_id)
+            if job.state in {"damaged", "newer", "unknown"}:
+                _refuse_unknown(url, options)
     return (path for path in sorted(filesystem.find(directory)) if not _is_hidden(path, directory))
+
+
+def _refuse_unknown(url: str, options: Mapping[str, object] | None) -> None:
+    """Refuse a destination of which nobody can tell whether one of its jobs has committed."""
+    try:
+        fc.committed_files(url, storage_options=options)
+    except fc.RecordError as error:
+        message = f"cannot read {url!r}: {error}"
+        raise fc.RequestError(message, kind="source_unfinished", job_id=error.job_id) from error
 
 
 def _is_hidden(path: str, base: str) -> bool:

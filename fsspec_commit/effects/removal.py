@@ -13,7 +13,7 @@ from typing import Literal, Protocol, TypeAlias
 from fsspec_commit.effects.confirmed.files import ConfirmedFiles
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.deletion import Permit
-from fsspec_commit.effects.leftover_uploads import PublishedIds, nothing_published
+from fsspec_commit.effects.recorded_uploads import PublishedIds, nothing_published
 from fsspec_commit.effects.retirement import Rest, Retirement
 from fsspec_commit.errors import PartialCommitError
 from fsspec_commit.layout import JobLayout, StorePath

@@ -8,8 +8,9 @@ from fsspec_commit.effects.confirmed.directories import ConfirmedDirectories
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.effects.deletion import Permit
 from fsspec_commit.effects.emptying import contents_of, empty
-from fsspec_commit.effects.leftover_uploads import LeftoverUploads, PublishedIds, nothing_published
+from fsspec_commit.effects.leftover_uploads import LeftoverUploads
 from fsspec_commit.effects.parallel import both
+from fsspec_commit.effects.recorded_uploads import PublishedIds, nothing_published
 from fsspec_commit.errors import PartialCommitError
 from fsspec_commit.layout import JobLayout, StorePath
 

@@ -302,7 +302,7 @@ class _Found:
     ) -> None:
         """Abort uploads whose job has no area here, unless they may be another destination's."""
         named = [(layout.job_id, upload) for layout, found in over.items() for upload in found]
-        elsewhere = await leftovers.elsewhere(destination, named)
+        elsewhere = await leftovers.elsewhere(destination, named, if_allowed=True)
         for layout, found in over.items():
             ours: list[PendingUpload] = []
             for upload in found:

@@ -42,7 +42,7 @@ NO_DIFFERENCE = {
     "effects/removal.py:TrashRemoval.remove: return Removed.GONE -> return None": (
         "it is asked only whether the file was kept, or has changed"
     ),
-    "effects/leftover_uploads.py:LeftoverUploads._recorded_by: isinstance(child, Entry) and "
+    "effects/recorded_uploads.py:RecordedUploads._of_markers: isinstance(child, Entry) and "
     "layout.is_upload_record(child.path) -> isinstance(child, Entry)": (
         "what is no record of an upload names none"
     ),
@@ -134,7 +134,7 @@ NO_DIFFERENCE = {
     "(not in_place) -> self._drops_uploads and name == SUCCESS": (
         "no file of a job has the name of the marker: it is never replaced in place"
     ),
-    "effects/leftover_uploads.py:LeftoverUploads._recorded_by: isinstance(child, Entry) and "
+    "effects/recorded_uploads.py:RecordedUploads._of_markers: isinstance(child, Entry) and "
     "layout.is_upload_record(child.path) -> isinstance(child, Entry) or "
     "layout.is_upload_record(child.path)": (
         "what is no record of an upload names none, and in a bucket no directory can be read"

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from errno import EACCES, EIO
+from errno import EACCES
 from typing import TYPE_CHECKING
 
 import pytest
 
 import fsspec_commit as fc
+from fsspec_commit.layout import DestinationLayout
 from fsspec_commit.names import Target
 from fsspec_commit.protocol.abort import abort_job
 from fsspec_commit.protocol.job_records import read_record
 from fsspec_commit.store import Expect, PendingUpload
+from fsspec_commit.testing import Crash
 from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, refused, remove_bucket
 from tests.protocol.cleaning import (
     DEAD,
     NONCE,
     OTHER_NONCE,
     cleaned,
+    cleaned_at,
     dead,
     destination,
+    put,
     recorded,
     url,
 )
-from tests.protocol.in_virtual_time import Clock, opened, started, straight, wrote
+from tests.protocol.in_virtual_time import BEGIN, Clock, Fails, opened, started, straight, wrote
 from tests.unit.effects.virtual_time import run
 
 if TYPE_CHECKING:
@@ -52,12 +56,12 @@ def listable() -> Iterator[Bucket]:
     remove_bucket(bucket)
 
 
-def hiding(layout: JobLayout, *verbs: str, why: int = EACCES) -> Hook:
+def hiding(layout: JobLayout, *verbs: str) -> Hook:
     """Nothing in the area of a job may be looked at, or not by these verbs."""
 
     async def hide(verb: str, path: StorePath, call: Call) -> Any:
         if f"{path}/".startswith(f"{layout.area}/") and (not verbs or verb in verbs):
-            raise refused(path, "not yours", why)
+            raise refused(path, "not yours", EACCES)
         return await call()
 
     return hide
@@ -71,19 +75,14 @@ async def aborted(bucket: Bucket, clock: Clock, layout: JobLayout, hook: Hook) -
 
 
 @pytest.mark.guarantees("P4", "P8")
-@pytest.mark.parametrize("why", [EACCES, EIO])
 @pytest.mark.parametrize("verb", ["list_tree", "read"])
-def test_a_clean_aborts_none_that_it_may_have_recorded(
-    listable: Bucket, verb: str, why: int
-) -> None:
-    """EIO is what a store's refusal is that says neither who may ask nor what stands there."""
-
+def test_a_clean_aborts_none_that_it_may_have_recorded(listable: Bucket, verb: str) -> None:
     async def main() -> None:
         clock = Clock()
         [hidden] = await dead(listable, clock)
         copy = listable.start(destination(listable).final(Target(OF_DEAD)), NONCE)
         recorded(listable, hidden, copy, OF_DEAD)
-        report = await cleaned(listable, clock, hiding(hidden, verb, why=why), age_s=60)
+        report = await cleaned(listable, clock, hiding(hidden, verb), age_s=60)
         assert report.shown == (
             f"{OF_DEAD}: a pending upload which may be of a job whose records cannot be read",
         )
@@ -155,6 +154,67 @@ def test_none_of_a_job_that_is_aborted_beside_it_stays_for_ever(bucket: Bucket) 
     run(main())
 
 
+@pytest.mark.guarantees("P8")
+@pytest.mark.parametrize("where", ["above", "below"])
+def test_none_stays_for_ever_where_it_is_at_another_destination(where: str) -> None:
+    """A file named after a job that may be at work there: uploads are not listed, as on MinIO."""
+    bucket = make_bucket(ALL_HABITS["minio"])
+
+    async def main() -> None:
+        clock = Clock()
+        left = await started(f"{url(bucket)}/in", clock, names="exact")
+        await wrote(left, f"day=1/{OF_DEAD}")
+        there = {"above": url(bucket), "below": f"{url(bucket)}/in/day=1"}[where]
+        hidden = (await started(there, clock)).started().layout
+        to = await opened(f"{url(bucket)}/in", clock, hiding(hidden))
+        with pytest.raises(fc.CommitFailedError, match="not yours"):
+            await abort_job(to.bind(left.started().record), by="a test")
+        assert len(bucket.uploads) == 1
+        await cleaned_at(await opened(f"{url(bucket)}/in", clock))
+        assert bucket.uploads == {}
+        assert bucket.keys(f"{left.started().layout.area}/") == []
+
+    run(main())
+    remove_bucket(bucket)
+
+
+@pytest.mark.guarantees("P4")
+def test_a_clean_shows_one_that_may_be_of_a_job_above(listable: Bucket) -> None:
+    """It ended in an error."""
+
+    async def main() -> None:
+        clock = Clock()
+        hidden = (await started(url(listable), clock)).started().layout
+        inner = await opened(f"{url(listable)}/in", clock, hiding(hidden))
+        listable.start(DestinationLayout(inner.store.root).final(Target(OF_DEAD)), NONCE)
+        report = await cleaned_at(inner)
+        where = "at a directory above or below that cannot be looked at"
+        assert report.shown == (f"{OF_DEAD}: a pending upload, maybe of a job {where}",)
+        assert len(listable.uploads) == 1
+
+    run(main())
+
+
+@pytest.mark.guarantees("P8")
+def test_a_marker_that_it_may_have_recorded_stays(listable: Bucket) -> None:
+    """It is committed, and finished by its own marker alone."""
+
+    async def main() -> None:
+        clock = Clock()
+        hidden = await started(url(listable), clock, Fails("create", "/published", Crash()))
+        message = await wrote(hidden, "a.txt")
+        with pytest.raises(Crash):
+            await hidden.commit([message], wait_s=0)
+        marker = listable.start(destination(listable).success, OTHER_NONCE)
+        listable.uploads[marker.upload_id].begun = BEGIN - timedelta(days=1)
+        before = {*listable.uploads}
+        report = await cleaned(listable, clock, hiding(hidden.started().layout, "list_tree"))
+        assert {*listable.uploads} == before
+        assert any(line.startswith("_SUCCESS: a pending upload which may") for line in report.shown)
+
+    run(main())
+
+
 def test_one_that_may_not_be_looked_for_does_not_stop_a_clean(listable: Bucket) -> None:
     """A job is over, and has left an upload, where the store does not say that it is."""
 
@@ -163,11 +223,15 @@ def test_one_that_may_not_be_looked_for_does_not_stop_a_clean(listable: Bucket) 
         over, old = await dead(listable, clock, 2)
         listable.delete(over.spec, Expect.ANYTHING)
         listable.start(over.destination.final(Target(f"a-{over.job_id}-0.txt")), NONCE)
+        put(listable, f"{over.magic_directory}/tasks/0/0/__base/a.txt")
         clock.moment += timedelta(seconds=1)
         report = await cleaned(listable, clock, hiding(over))
         assert report.aborted == (old.job_id,)
         assert report.shown == (f"{over.job_id}: cannot be looked at",)
         assert len(listable.uploads) == 1
-        assert (await cleaned(listable, clock)).deleted == (f"upload of a-{over.job_id}-0.txt",)
+        assert (await cleaned(listable, clock)).deleted == (
+            f"upload of a-{over.job_id}-0.txt",
+            f"__magic_job-{over.job_id}",
+        )
 
     run(main())

@@ -24,15 +24,8 @@ T = TypeVar("T")
 
 _BREATH = 1_000
 """After this many entries of a listing without a wait, the loop runs other tasks."""
-_OF_WHO_ASKS = {
-    errno.EACCES,
-    errno.ECONNABORTED,
-    errno.EHOSTUNREACH,
-    errno.EIO,
-    errno.EPERM,
-    errno.ETIMEDOUT,
-}
-"""Reasons of a refusal that lie with the caller or the connection, or that are not known (EIO)."""
+_OF_WHO_ASKS = {errno.EACCES, errno.EPERM, errno.ETIMEDOUT, errno.ECONNABORTED, errno.EHOSTUNREACH}
+"""Reasons of a refusal that lie with the caller, or with the connection."""
 
 
 @contextmanager

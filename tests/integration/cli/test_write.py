@@ -178,6 +178,6 @@ def test_a_source_with_a_damaged_job_is_refused(
     (destination / "_commit" / job_id / "decision").write_text("{torn")
     ran = command("write", destination, tmp_path / "copy")
     assert ran.status == 2
-    assert f"job {job_id} may be committed (damaged) there" in ran.err
+    assert f"are committed is not known: job {job_id} is damaged" in ran.err
     assert f"see: fsspec-commit show '{destination}' {job_id}" in ran.err
     assert not (tmp_path / "copy").exists()

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fsspec_commit.effects import emptying, retirement
-from fsspec_commit.effects.leftover_uploads import LeftoverUploads, nothing_published
+from fsspec_commit.effects.leftover_uploads import LeftoverUploads
 from fsspec_commit.effects.parallel import both
+from fsspec_commit.effects.recorded_uploads import nothing_published
 from fsspec_commit.protocol import claim
 from fsspec_commit.testing.simulation import FaultAt, JobPlan, Plan
 from tests.protocol.planted.bug import Bug

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import suppress
+from errno import EACCES
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import fsspec
 import pytest
@@ -15,6 +18,14 @@ from fsspec_commit.cli.sources import (
     known_format,
     partition_types,
 )
+from fsspec_commit.store.registry import wrapping
+from fsspec_commit.testing.wrapped import WrappedStore
+from tests.flat.bucket import refused
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+T = TypeVar("T")
 
 
 @pytest.fixture(autouse=True)
@@ -248,3 +259,30 @@ def test_a_server_that_does_not_answer_is_no_missing_file(
     monkeypatch.setattr("fsspec_commit.cli.sources._opened", lambda *_: (memory, "/no.csv"))
     with pytest.raises(fc.RequestError, match=r"or its server does not answer$"):
         found("http://localhost/no.csv")
+
+
+def test_a_destination_where_nobody_knows_what_is_committed_is_refused(here: Path) -> None:
+    """A part of a job that has committed was read."""
+    job = fc.Job(here / "in", mode="append").start()
+
+    async def refuse(verb: str, path: str, call: Callable[[], Awaitable[T]]) -> T:
+        if verb.startswith("list") and path.endswith(f"/{job.job_id}"):
+            raise refused(path, "not yours", EACCES)
+        return await call()
+
+    with wrapping(lambda store: WrappedStore(store, refuse)):
+        assert [info.state for info in fc.jobs(here / "in")] == ["unknown"]
+        with pytest.raises(fc.RequestError, match="are committed is not known") as caught:
+            found("in")
+    assert (caught.value.kind, caught.value.job_id) == ("source_unfinished", job.job_id)
+    job.abort()
+
+
+def test_one_with_a_damaged_job_that_has_not_decided_is_read(here: Path) -> None:
+    job = fc.Job(here / "in", mode="append").start()
+    (here / "in/_commit" / job.job_id / "job.json").write_text("{torn")
+    assert [info.state for info in fc.jobs(here / "in")] == ["damaged"]
+    assert found("in") == IN
+    fc.clean(here / "in", damaged=[job.job_id], dry_run=False)
+    with suppress(fc.CommitError):
+        job.abort()

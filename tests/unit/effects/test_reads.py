@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fsspec_commit.store import Entry
 
 REFUSED, SILENT = failure(Reply.REFUSED), failure(Reply.UNKNOWN)
-DENIED, UNEXPLAINED = failure(Reply.REFUSED, errno.EACCES), failure(Reply.REFUSED, errno.EIO)
+DENIED = failure(Reply.REFUSED, errno.EACCES)
 A, B = StorePath(f"{ROOT}/a"), StorePath(f"{ROOT}/d/b")
 
 
@@ -47,7 +47,6 @@ def doubt(cause: BaseException | None) -> CommitStateUnknownError:
     [
         (REFUSED, "^it is refused$"),
         (DENIED, "^it is refused; nothing says that it is damaged: ask as somebody who may"),
-        (UNEXPLAINED, "^it is refused; nothing says that it is damaged: ask as somebody who may"),
         (doubt(REFUSED), "^it is refused$"),
         (doubt(DENIED), "^it is refused; nothing says that it is damaged: ask as somebody who may"),
         (SILENT, None),
