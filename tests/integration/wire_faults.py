@@ -202,6 +202,7 @@ class WireFaults(OnStore):
             try:
                 assert expired.met
                 assert self.requests.says_expired in message
+                assert "damaged" not in message
                 # The last ones clean up: what they leave is a warning, and the job no failure.
                 if told == "done" and "the work area was not removed" in message:
                     told = DONE_BUT_FOR_THE_AREA

@@ -73,6 +73,19 @@ _WRONG_REGION = frozenset(
     }
 )
 _DENIED = frozenset({"AccessDenied", "AllAccessDisabled", "AccountProblem", "Forbidden"})
+_OF_CREDENTIALS = frozenset(
+    {
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "InvalidAccessKeyId",
+        "InvalidClientTokenId",
+        "InvalidToken",
+        "SignatureDoesNotMatch",
+        "TokenRefreshRequired",
+        "UnrecognizedClientException",
+        "XAdminUserNotFound",  # versitygw, with a 404, as if the upload or the file were gone
+    }
+)
 _EXPIRED = "the session token has expired; renew the credentials"
 _WRONG_KEY = "the store does not know the access key; check key= or the profile"
 _EXPLAINED = {
@@ -98,9 +111,10 @@ _EXPLAINED = {
     ),
     "TokenRefreshRequired": _EXPIRED,
     "UnrecognizedClientException": _WRONG_KEY,
-    "XAdminUserNotFound": _WRONG_KEY,  # versitygw
+    "XAdminUserNotFound": _WRONG_KEY,
 }
 _NUMBERS = {
+    **dict.fromkeys(_OF_CREDENTIALS, errno.EACCES),
     "InvalidPart": errno.ENOENT,  # what was uploaded is gone: another program has replaced it
     "NoSuchBucket": errno.ENOENT,
     "NoSuchKey": errno.ENOENT,
@@ -110,7 +124,6 @@ _NUMBERS = {
     "KeyTooLongError": errno.ENAMETOOLONG,
     "NotImplemented": errno.EOPNOTSUPP,
     "QuotaExceeded": errno.EDQUOT,
-    "XAdminUserNotFound": errno.EACCES,  # with a 404, as if the upload or the file were gone
 }
 # Of an answer that is none, or of one who had not heard all.
 _NO_STATUSES = frozenset({0, HTTPStatus.REQUEST_TIMEOUT})
@@ -212,11 +225,10 @@ def is_refusal_of_its_own(answer: Answer) -> bool:
 
     Of credentials, clock, region or bucket that are wrong, every request would be told the same.
     """
-    general = {"NoSuchBucket", "RequestTimeTooSkewed", "SignatureDoesNotMatch", "InvalidToken"}
+    general = {*_OF_CREDENTIALS, "NoSuchBucket", "RequestTimeTooSkewed"}
     return (
         reply_of(answer) is Reply.REFUSED
         and answer.code not in general
-        and _EXPLAINED.get(answer.code) not in {_EXPIRED, _WRONG_KEY}
         and not _is_wrong_region(answer)
     )
 
@@ -247,8 +259,7 @@ def why_of(answer: Answer, *, permissions: str) -> str:
         why = _EXPLAINED["PreconditionFailed"]
     elif reply_of(answer) is Reply.NOT_DONE:
         why = f"the store asked to try again later ({how})"
-    elif answer.status == HTTPStatus.BAD_REQUEST and not answer.has_code:
-        # A HEAD has no body to say more.
+    elif _is_bare(answer):
         why = (
             "the store refused the request (HTTP 400); check that the credentials have not "
             "expired and that the region is the bucket's"
@@ -264,7 +275,14 @@ def number_of(answer: Answer) -> int:
     """The ``errno`` a system call would have given."""
     if answer.is_foreign:
         return errno.EIO
+    if _is_bare(answer):
+        return errno.EACCES
     return _NUMBERS.get(answer.code) or NUMBERS_OF_STATUSES.get(answer.status) or errno.EIO
+
+
+def _is_bare(answer: Answer) -> bool:
+    """Whether it is about the credentials or the region, and does not say which: to a HEAD."""
+    return answer.status == HTTPStatus.BAD_REQUEST and not answer.has_code
 
 
 def _is_wrong_region(answer: Answer) -> bool:

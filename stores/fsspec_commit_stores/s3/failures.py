@@ -172,7 +172,7 @@ def _unsent(request: S3Request, error: BaseException) -> StoreError:
         why = f"no credentials could be fetched ({kind}); {_CHECK}"
         return store_error(request, why, Reply.NOT_DONE, errno.EACCES)
     why = f"the client failed before it sent the request ({kind}); {_CHECK}"
-    return store_error(request, why, Reply.REFUSED)
+    return store_error(request, why, Reply.REFUSED, errno.EACCES)
 
 
 def _was_never_sent(error: BaseException) -> bool:

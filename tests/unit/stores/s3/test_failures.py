@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from errno import EACCES, EIO
 from typing import TYPE_CHECKING
 
 import pytest
@@ -36,6 +37,21 @@ def test_who_is_not_s3_does_not_know(s3: ScriptedS3, verb: str, status: int) -> 
     assert str(status) in str(caught)
 
 
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        *((400, code) for code in ("ExpiredToken", "InvalidToken", "TokenRefreshRequired")),
+        *((403, code) for code in ("InvalidAccessKeyId", "SignatureDoesNotMatch")),
+        (404, "XAdminUserNotFound"),
+    ],
+)
+def test_credentials_that_are_none_are_no_access(s3: ScriptedS3, status: int, code: str) -> None:
+    """It was EIO: records that nobody could read then were called damaged."""
+    s3.script(error(status, code))
+    caught = s3.failure_of(s3.store.read(PATH, limit_bytes=9))
+    assert (caught.reply, caught.errno) == (REFUSED, EACCES)
+
+
 def test_a_look_is_denied_without_a_word(s3: ScriptedS3) -> None:
     """The answer to a HEAD has no body, so no code."""
     for status, text in ((403, "s3:GetObject"), (400, "expired"), (500, "HTTP 500")):
@@ -43,6 +59,7 @@ def test_a_look_is_denied_without_a_word(s3: ScriptedS3) -> None:
         caught = s3.failure_of(s3.store.stat(PATH))
         assert text in str(caught)
         assert caught.reply is (UNKNOWN if status == 500 else REFUSED)
+        assert caught.errno == (EIO if status == 500 else EACCES)
 
 
 @pytest.mark.parametrize(
