@@ -21,6 +21,7 @@ from fsspec_commit.layout import StorePath
 from fsspec_commit.names import (
     Target,
     existing_name,
+    folded,
     is_summary_file,
     is_visible,
 )
@@ -28,7 +29,7 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.branches import old_files
 from fsspec_commit.protocol.directory_names import DirectoryNames, to_look_up
 from fsspec_commit.protocol.file_names import FileNames, NameIndex, NameTokens, SomeOf
-from fsspec_commit.protocol.folded_names import refuse_two_spellings
+from fsspec_commit.protocol.folded_names import refuse_two_spellings, spelling_on
 from fsspec_commit.protocol.in_the_way import (
     refuse_in_the_way,
     refuse_taken_names,
@@ -120,12 +121,13 @@ async def list_replaced(
     else:
         found = old_files_of_partitions(job, new.partitions, directories, outside)
     replaced, emptied = SomeOf(new.reusable), DirectoryNames()
+    wrong = _MadeWrong(job)
     last = ""
     async with ending(found) as files:
         async for name, entry in files:
             refuse_in_the_way(job, name, new, directories)
             in_place = replaced.add(name)
-            if in_place or _goes(name):
+            if in_place or await wrong.goes(name):
                 await writer.add(_line(job, name, entry, in_place=in_place))
                 directory = name.rpartition("/")[0]
                 if directory != last:
@@ -155,8 +157,25 @@ def _line(job: BoundJob, name: str, entry: Entry, *, in_place: bool) -> bytes:
     )
 
 
-def _goes(name: str) -> bool:
-    return is_visible(name) or is_summary_file(name)
+class _MadeWrong:
+    """The files that an overwrite makes wrong: data, and what describes it, however it is spelled.
+
+    A file that is called ``_METADATA`` is read as ``_metadata`` where the store takes them for one.
+    """
+
+    def __init__(self, job: BoundJob) -> None:
+        self._job = job
+        self._spelled: Callable[[str], str] | None = None
+
+    async def goes(self, name: str) -> bool:
+        """Whether the file *name* has to go."""
+        if is_visible(name) or is_summary_file(name):
+            return True
+        if not is_summary_file(folded(name)):
+            return False
+        if self._spelled is None:
+            self._spelled = await spelling_on(self._job.store, self._job.layout.destination)
+        return is_summary_file(self._spelled(name))
 
 
 async def refuse_what_must_stay(job: BoundJob) -> None:
@@ -168,9 +187,10 @@ async def refuse_what_must_stay(job: BoundJob) -> None:
     """
     if job.removal.may_take(_ANY_NAME, in_place=False):
         return
+    wrong = _MadeWrong(job)
     async with ending(old_files(job)) as files:
         async for name, _ in files:
-            if _goes(name):
+            if await wrong.goes(name):
                 _refuse_unsafe(job, name, in_place=False)
 
 

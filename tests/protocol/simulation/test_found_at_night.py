@@ -100,3 +100,26 @@ def test_p4_what_may_not_be_looked_at_may_be_in_the_way(monkeypatch: pytest.Monk
     assert not found.violations, found
     monkeypatch.setattr(settling, "Told", lambda *told: replace(Told(*told), was_kept_out=False))
     assert "nothing is in the way" in str(run(plan).violations)
+
+
+def test_p1_p9_a_summary_goes_however_it_is_spelled() -> None:
+    """On a disk that takes `_metadatA` for `_metadata`, a reader opens it, and it was stale."""
+    jobs = (
+        JobPlan(
+            name="b",
+            mode="overwrite",
+            files=(("day=1/_metadatA",),),
+            attempts=(AttemptPlan(task=0),),
+            at="Out",
+        ),
+        JobPlan(
+            name="c",
+            mode="overwrite_partitions",
+            files=(("day=1/a.txt",),),
+            attempts=(AttemptPlan(task=0, pause_s=18.887),),
+            at="out",
+        ),
+    )
+    found = run(Plan(family="disk-folding", schedule=877254035934, same=True, jobs=jobs))
+    assert found.told["commit returned"] == 2
+    assert not found.violations, found
