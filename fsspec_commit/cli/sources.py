@@ -205,7 +205,8 @@ def _files_in(
     """
     if filesystem.exists(f"{directory}/_commit"):
         url = directory if _is_local(filesystem) else f"{_protocols(filesystem)[0]}://{directory}"
-        for job in fc.jobs(url, storage_options=options):
+        jobs = fc.jobs(url, storage_options=options)
+        for job in jobs:
             if job.state in {"decided", "published"}:
                 command = shlex.join(["fsspec-commit", "resume", url, job.job_id])
                 message = (
@@ -213,8 +214,8 @@ def _files_in(
                     f"so a part of it may be missing; wait for it, or finish it with: {command}"
                 )
                 raise fc.RequestError(message, kind="source_unfinished", job_id=job.job_id)
-            if job.state in {"damaged", "newer", "unknown"}:
-                _refuse_unknown(url, options)
+        if any(job.state in {"damaged", "newer", "unknown"} for job in jobs):
+            _refuse_unknown(url, options)
     return (path for path in sorted(filesystem.find(directory)) if not _is_hidden(path, directory))
 
 

@@ -21,7 +21,7 @@ from fsspec_commit.effects.recorded_uploads import (
     PublishedIds,
     RecordedUploads,
     UploadKey,
-    jobs_among,
+    job_ids_among,
     key_of,
     nothing_published,
 )
@@ -185,7 +185,7 @@ class LeftoverUploads:
 
         async def look(other: DestinationLayout) -> None:
             areas = await self._store.list_children_if_allowed(other.areas)
-            found[other.root] = None if areas is None else set(jobs_among(areas, other))
+            found[other.root] = None if areas is None else set(job_ids_among(areas, other))
 
         await for_each([*others.values()], look, in_flight_max=self._store.in_flight_max)
         for root, jobs in found.items():

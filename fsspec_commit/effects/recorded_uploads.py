@@ -69,7 +69,7 @@ class RecordedUploads:
             if not found.is_whole:
                 unread.append(layout)
 
-        jobs = jobs_among(await self._store.list_usable(destination.areas), destination)
+        jobs = job_ids_among(await self._store.list_usable(destination.areas), destination)
         others = [layout for layout in map(destination.job, jobs) if layout != but]
         # Each of them reads as many records at once as may be in flight.
         await for_each(others, look, in_flight_max=self._store.records_at_once_max)
@@ -152,9 +152,9 @@ class RecordedUploads:
         return found
 
 
-def jobs_among(
+def job_ids_among(
     children: Sequence[Entry | Directory], destination: DestinationLayout
 ) -> list[JobId]:
-    """The jobs whose areas are among the listed *children* of all areas."""
+    """The ids of the jobs whose areas are among the listed *children* of all areas."""
     found = (destination.job_of(child.path) for child in children if isinstance(child, Directory))
     return [job_id for job_id in found if job_id is not None]

@@ -121,13 +121,13 @@ async def list_replaced(
     else:
         found = old_files_of_partitions(job, new.partitions, directories, outside)
     replaced, emptied = SomeOf(new.reusable), DirectoryNames()
-    wrong = _MadeWrong(job)
+    summaries = _Summaries(job)
     last = ""
     async with ending(found) as files:
         async for name, entry in files:
             refuse_in_the_way(job, name, new, directories)
             in_place = replaced.add(name)
-            if in_place or await wrong.goes(name):
+            if in_place or is_visible(name) or await summaries.include(name):
                 await writer.add(_line(job, name, entry, in_place=in_place))
                 directory = name.rpartition("/")[0]
                 if directory != last:
@@ -157,8 +157,8 @@ def _line(job: BoundJob, name: str, entry: Entry, *, in_place: bool) -> bytes:
     )
 
 
-class _MadeWrong:
-    """The files that an overwrite makes wrong: data, and what describes it, however it is spelled.
+class _Summaries:
+    """The hidden files that describe others, however they are spelled.
 
     A file that is called ``_METADATA`` is read as ``_metadata`` where the store takes them for one.
     """
@@ -167,12 +167,10 @@ class _MadeWrong:
         self._job = job
         self._spelled: Callable[[str], str] | None = None
 
-    async def goes(self, name: str) -> bool:
-        """Whether the file *name* has to go."""
-        if is_visible(name) or is_summary_file(name):
-            return True
-        if not is_summary_file(folded(name)):
-            return False
+    async def include(self, name: str) -> bool:
+        """Whether *name* is one of them."""
+        if is_summary_file(name) or not is_summary_file(folded(name)):
+            return is_summary_file(name)
         if self._spelled is None:
             self._spelled = await spelling_on(self._job.store, self._job.layout.destination)
         return is_summary_file(self._spelled(name))
@@ -187,10 +185,10 @@ async def refuse_what_must_stay(job: BoundJob) -> None:
     """
     if job.removal.may_take(_ANY_NAME, in_place=False):
         return
-    wrong = _MadeWrong(job)
+    summaries = _Summaries(job)
     async with ending(old_files(job)) as files:
         async for name, _ in files:
-            if await wrong.goes(name):
+            if is_visible(name) or await summaries.include(name):
                 _refuse_unsafe(job, name, in_place=False)
 
 

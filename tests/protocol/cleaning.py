@@ -5,17 +5,21 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from fsspec_commit.ids import Nonce
 from fsspec_commit.layout import DestinationLayout, StorePath
 from fsspec_commit.protocol.clean import CleanReport, clean
 from fsspec_commit.records.upload import UploadRecord
 from fsspec_commit.selection import leftover_uploads, retiring
 from fsspec_commit.store import AtomicRename, Expect
-from tests.protocol.in_virtual_time import opened, started, straight
+from fsspec_commit.testing import Crash
+from tests.protocol.in_virtual_time import BEGIN, Fails, opened, started, straight, wrote
 
 if TYPE_CHECKING:
     from fsspec_commit.destination import OpenDestination
     from fsspec_commit.layout import JobLayout
+    from fsspec_commit.protocol.bound_job import BoundJob
     from fsspec_commit.store import PendingUpload
     from tests.flat.bucket import Bucket
     from tests.protocol.in_virtual_time import Clock, Hook
@@ -67,6 +71,21 @@ async def void(bucket: Bucket, clock: Clock) -> JobLayout:
     bucket.delete(layout.spec, Expect.ANYTHING)
     put(bucket, f"{layout.area}/tasks/0/left")
     return layout
+
+
+def old_marker(bucket: Bucket, at: str = "out") -> None:
+    """An upload of the marker that nobody has recorded, older than all jobs."""
+    upload = bucket.start(StorePath(f"{bucket.name}/{at}/_SUCCESS"), NONCE)
+    bucket.uploads[upload.upload_id].begun = BEGIN - timedelta(days=1)
+
+
+async def decided(bucket: Bucket, clock: Clock) -> BoundJob:
+    """A job that is committed, and whose driver died before it was finished."""
+    driver = await started(url(bucket), clock, Fails("create", "/published", Crash()))
+    message = await wrote(driver, "a.txt")
+    with pytest.raises(Crash):
+        await driver.commit([message], wait_s=0)
+    return (await opened(url(bucket), clock)).bind(driver.started().record)
 
 
 async def cleaned(

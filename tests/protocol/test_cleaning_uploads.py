@@ -24,21 +24,22 @@ from tests.protocol.cleaning import (
     cleaned,
     cleaned_at,
     dead,
+    decided,
     destination,
+    old_marker,
     put,
     recorded,
     size_of,
     url,
     void,
 )
-from tests.protocol.in_virtual_time import BEGIN, Clock, Fails, opened, started, wrote
+from tests.protocol.in_virtual_time import Clock, Fails, opened, started, wrote
 from tests.unit.effects.virtual_time import run
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
     from fsspec_commit.layout import JobLayout
-    from fsspec_commit.protocol.bound_job import BoundJob
     from fsspec_commit.store import PendingUpload
 
 
@@ -247,20 +248,6 @@ def test_one_of_the_marker_of_which_the_store_says_no_age_is_only_shown(bucket: 
         assert len(bucket.uploads) == 1
 
     run(main())
-
-
-def old_marker(bucket: Bucket, at: str = "out") -> None:
-    """An upload of the marker that nobody has recorded, older than all jobs."""
-    upload = begun(bucket, f"{bucket.name}/{at}/_SUCCESS")
-    bucket.uploads[upload.upload_id].begun = BEGIN - timedelta(days=1)
-
-
-async def decided(bucket: Bucket, clock: Clock) -> BoundJob:
-    driver = await started(url(bucket), clock, Fails("create", "/published", Crash()))
-    message = await wrote(driver, "a.txt")
-    with pytest.raises(Crash):
-        await driver.commit([message], wait_s=0)
-    return (await opened(url(bucket), clock)).bind(driver.started().record)
 
 
 @pytest.mark.guarantees("P8")

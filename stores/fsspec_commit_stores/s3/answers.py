@@ -259,7 +259,7 @@ def why_of(answer: Answer, *, permissions: str) -> str:
         why = _EXPLAINED["PreconditionFailed"]
     elif reply_of(answer) is Reply.NOT_DONE:
         why = f"the store asked to try again later ({how})"
-    elif _is_bare(answer):
+    elif is_bare(answer):
         why = (
             "the store refused the request (HTTP 400); check that the credentials have not "
             "expired and that the region is the bucket's"
@@ -275,12 +275,12 @@ def number_of(answer: Answer) -> int:
     """The ``errno`` a system call would have given."""
     if answer.is_foreign:
         return errno.EIO
-    if _is_bare(answer):
+    if is_bare(answer):
         return errno.EACCES
     return _NUMBERS.get(answer.code) or NUMBERS_OF_STATUSES.get(answer.status) or errno.EIO
 
 
-def _is_bare(answer: Answer) -> bool:
+def is_bare(answer: Answer) -> bool:
     """Whether it is about the credentials or the region, and does not say which: to a HEAD."""
     return answer.status == HTTPStatus.BAD_REQUEST and not answer.has_code
 

@@ -10,7 +10,6 @@ never passed on, it is nobody's cause, and of an answer only the error's code is
 
 import errno
 import socket
-from http import HTTPStatus
 
 import aiohttp
 from botocore import exceptions as sdk
@@ -31,6 +30,7 @@ from fsspec_commit_stores.http.failures import (
 from fsspec_commit_stores.s3.answers import (
     Answer,
     answer_of,
+    is_bare,
     is_overload,
     is_refusal_of_its_own,
     number_of,
@@ -122,8 +122,7 @@ def is_of_all(error: BaseException, answer: Answer | None) -> bool:
     if getattr(error, "operation_name", "") in _FETCHING_CREDENTIALS:
         return True
     is_refusal = reply_of(answer) is Reply.REFUSED
-    is_bare = not answer.has_code and answer.status == HTTPStatus.BAD_REQUEST
-    return is_refusal and (is_bare or not is_refusal_of_its_own(answer))
+    return is_refusal and (is_bare(answer) or not is_refusal_of_its_own(answer))
 
 
 def is_timeout(error: BaseException) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from contextlib import suppress
 from errno import EACCES
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -284,5 +283,5 @@ def test_one_with_a_damaged_job_that_has_not_decided_is_read(here: Path) -> None
     assert [info.state for info in fc.jobs(here / "in")] == ["damaged"]
     assert found("in") == IN
     fc.clean(here / "in", damaged=[job.job_id], dry_run=False)
-    with suppress(fc.CommitError):
+    with pytest.raises(fc.JobNotActiveError):
         job.abort()
