@@ -43,7 +43,7 @@ COMMITTERS = {
 }
 """The committers: where each is tried, and how that is headed."""
 COLUMNS = (
-    *("died after", "`jobs`", "who lists sees", "`committed_files()`"),
+    *("died after", "`jobs`", "a listing shows", "`committed_files()`"),
     *("`resume`", "`abort`", "`clean --delete`"),
 )
 READS = {"stat", "read", "read_range", "list_tree", "list_children", "pending", "stored_parts"}
