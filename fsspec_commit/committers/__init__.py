@@ -67,14 +67,14 @@ Lost = Callable[[Target], None]
 
 
 class FileLostError(PartialCommitError):
-    """A file can be published no more, unless somebody puts back what its task has left."""
+    """A file can no longer be published, unless somebody puts back what its task has left."""
 
 
 def report_lost(name: Target, lost: Lost | None, why: str) -> None:
     """Call *lost* with a file that can never be published.
 
     Raises:
-        FileLostError: The loss is not accepted; *why* is the end of the message.
+        FileLostError: The loss is not accepted; *why* is what the message says of the file.
     """
     if lost is None:
         raise FileLostError(f"{name!r} {why}; nothing was deleted", path=name, stage="publish")
@@ -82,12 +82,12 @@ def report_lost(name: Target, lost: Lost | None, why: str) -> None:
 
 
 class FileWriter(Writer[NewFile], Protocol):
-    """A writer of one file of an attempt: bit by bit, or whole."""
+    """A writer of one file of an attempt, piece by piece or whole."""
 
     async def store(self, data: bytes) -> NewFile:
         """Write *data*, the whole file, and close it.
 
-        The caller keeps within bounds what is on its way: it has taken room for the bytes.
+        The caller bounds what is on its way: it has reserved room for the bytes.
         """
 
 
@@ -111,7 +111,7 @@ class AttemptOutput(Protocol):
         """Drop a finished file."""
 
     async def adopt(self, files: Mapping[Target, AdoptedFile]) -> None:
-        """Take finished files that another program has written as those of this attempt.
+        """Take finished files of another program as those of this attempt.
 
         Raises:
             RequestError: A file is not there, or is not as described.
@@ -122,10 +122,10 @@ class AttemptOutput(Protocol):
         """Fix the set of files, so that late writers cannot change it, and return its manifest."""
 
     async def is_active(self) -> bool:
-        """Whether the job is not over; asked beside the creation of the manifest.
+        """Whether the job is not over; asked while the manifest is being created.
 
-        An attempt whose sealing has shown that, or whose manifest needs the job's area, asks
-        nothing.
+        An attempt whose sealing has shown that, or whose manifest can only be created in the job's
+        area, sends no request.
         """
 
     async def discard(self) -> None:
@@ -150,7 +150,7 @@ class Committer(Protocol):
         """
 
     async def make_directories(self, directories: Iterable[Partition]) -> None:
-        """Make what publishing would find missing, at the price of a request for each.
+        """Make the directories that publishing would find missing, if each miss costs a request.
 
         Args:
             directories: Those of the files; making these makes all that are needed.

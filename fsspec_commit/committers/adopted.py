@@ -1,6 +1,6 @@
 """Files that another program has written for a task, to be adopted as those of an attempt.
 
-They carry no nonce of ours, so a file is known again by its name and its size. That takes a name
+They carry no nonce of ours, so a file is recognized by its name and its size. That takes a name
 that no other file ever has: one with the ids of the job and of the task in it.
 """
 

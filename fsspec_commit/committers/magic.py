@@ -104,12 +104,12 @@ class MagicAttempt:
     async def adopt(self, files: Mapping[Target, AdoptedFile]) -> None:
         """Take the pending uploads of *files*, which another program has begun.
 
-        The parts of each are listed first. An upload that could not be completed must not be found
-        after the decision: the job could be neither finished nor aborted.
+        The parts of each are listed first. An upload that cannot be completed must be found before
+        the decision: after that the job could be neither finished nor aborted.
 
         Raises:
-            RequestError: A file has no upload, or another one than it was described with; or the
-                store completes only uploads of this library.
+            RequestError: A file has no upload, or one that is not as described; or the store
+                completes only uploads of this library.
             JobNotActiveError: The job was settled meanwhile.
         """
 
@@ -164,7 +164,7 @@ class MagicAttempt:
     async def _begin(
         self, name: Target, path: StorePath, begun: Callable[[PendingUpload], None]
     ) -> None:
-        # A name that is written again: uploads may be keyed by path, so the first goes first.
+        # If a name is written again: uploads may be keyed by path, so abort the earlier one first.
         await self.delete(name)
 
         def note(upload: PendingUpload) -> None:
@@ -326,7 +326,7 @@ class MagicCommitter:
         expecting = Expect.ABSENT if stale is None else Token(stale.token)
         if await self._uploads.complete(upload, expecting=expecting, accept_existing=True):
             return True
-        # Etags are of the content, so a later job's empty marker looks like an empty one before.
+        # Etags depend on the content only, so a later job's empty marker looks like the stale one.
         if stale is None or stale.size:
             return False
         return isinstance(await self._store.stat(layout.destination.success), Entry)
@@ -337,7 +337,7 @@ class MagicCommitter:
         claim_nonce: str,  # noqa: ARG002  # the decision names the upload itself
         marker: FileIdentity,
     ) -> bool:
-        """Whether its upload is pending."""
+        """Whether the marker's upload is pending."""
         try:
             upload = marker_upload(layout.destination, marker)
         except RecordError:

@@ -30,7 +30,7 @@ class ManifestAttempt(WorkingFiles):
     _is_late = False
 
     def writer(self, name: Target) -> FileWriter:
-        """Write one file through the loop.
+        """Write one file on the event loop.
 
         Raises:
             CommitFailedError: A request of an earlier writer of that name was not answered.
@@ -46,7 +46,7 @@ class ManifestAttempt(WorkingFiles):
     async def delete(self, name: Target) -> None:
         """Leave a finished file out of the list; it is removed with the job's area.
 
-        It is not deleted: since a delete request that is given up may be carried out late, that
+        It is not deleted: a delete request that was given up may be carried out late, so deleting
         would take a condition, which disks do not support.
         """
         self._finished.pop(name, None)

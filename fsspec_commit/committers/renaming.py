@@ -26,9 +26,9 @@ from fsspec_commit.records.task_manifest import TaskManifest, WorkingFile
 from fsspec_commit.store import Entry, Expect, Token
 
 _NAMES_MAX = 8
-"""Under how many names a marker is tried to be prepared."""
+"""The most names that are tried to prepare a marker."""
 _NAMED = re.compile(rf"({NONCE.pattern})/(.*)", re.DOTALL)
-"""The token of a prepared marker, after the nonce in its name where that is not the claim's."""
+"""A prepared marker's token, preceded by the nonce in its name if that is not the claim's."""
 
 
 class Sealed(NamedTuple):
@@ -46,7 +46,7 @@ class Sealed(NamedTuple):
 
     @property
     def why_lost(self) -> str:
-        """What is said of it where it can be published no more."""
+        """What an error says of it if it can no longer be published."""
         return (
             f"is not in place, and not at {self.source!r} either as its task wrote it: somebody "
             "else removed or changed it"
@@ -148,9 +148,9 @@ class RenamingCommitter:
     ) -> FileIdentity:
         """Write the marker to the area, whole and flushed.
 
-        A request that was not answered may be carried out when the marker has been published, and
+        A request that was not answered may be carried out after the marker has been published, and
         then whoever finishes the job late would publish a second one, over a later job's files. So
-        no name is written again: the marker gets another, which the decision records.
+        no name is written again: the marker gets another name, which the decision records.
         """
         nonce = claim_nonce
         for failed in range(_NAMES_MAX):
@@ -175,7 +175,7 @@ class RenamingCommitter:
         marker: FileIdentity,
         stale: FileIdentity | None,
     ) -> bool:
-        """Rename the prepared marker into place, over *stale* only, unless another's stands there.
+        """Rename the prepared marker into place, over *stale* only; another job's marker stays.
 
         The source is consumed, so a stale driver cannot write its marker over a later job's. The
         source is identified by its name, which is written once only: its token may have changed
@@ -199,13 +199,13 @@ class RenamingCommitter:
         there = await self._store.stat(prepared)
         if not isinstance(there, Entry) or there.size_bytes != marker.size:
             return False
-        # With the token it had, another's marker stands in the way, and would again.
+        # If its token is unchanged, another job's marker stands in the way, and would again.
         return there.token != prepared_token and await publish(there.token)
 
     async def has_prepared_success(
         self, layout: JobLayout, claim_nonce: str, marker: FileIdentity
     ) -> bool:
-        """Whether a file of that name and size is there."""
+        """Whether the prepared marker is there, by its name and size."""
         nonce, _ = _prepared_as(marker, claim_nonce)
         there = await self._store.stat(layout.prepared_success(nonce))
         return isinstance(there, Entry) and there.size_bytes == marker.size
@@ -238,6 +238,6 @@ class RenamingCommitter:
 
 
 def _prepared_as(marker: FileIdentity, claim_nonce: str) -> tuple[str, str]:
-    """The nonce in the name of a prepared marker, and the token that it had then."""
+    """The nonce in the name of a prepared marker, and the token that it had when prepared."""
     named = _NAMED.fullmatch(marker.token)
     return (named[1], named[2]) if named else (claim_nonce, marker.token)

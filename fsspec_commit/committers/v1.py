@@ -25,8 +25,9 @@ from fsspec_commit.store import Entry
 class V1Attempt(WorkingFiles):
     """Files in a working directory, which one rename takes out of the reach of late writers.
 
-    A request that was given up may still come before that, and replace or delete what was written
-    under its name since. So when nothing can come any more, those names are looked at.
+    A request that was given up may still be carried out before the rename, and replace or delete
+    what was written under the same name since. So when none can come any more, such names are
+    looked at.
     """
 
     def __init__(
@@ -43,14 +44,14 @@ class V1Attempt(WorkingFiles):
             JobNotActiveError: The working directory is gone: the job was settled meanwhile.
         """
         layout = self._layout
-        # It may have been adopted before; whatever a late writer has put in its place since.
+        # If it was adopted before, a late writer may have made another working directory since.
         if files and await self._store.stat(layout.committed_directory) is None:
             await self._adopt_directory(next(iter(files.values())))
         await self._adopt_from(layout.committed_directory, files)
 
     async def delete(self, name: Target) -> None:
         """Drop a finished file."""
-        # It may take two requests, of which the first comes when the name is written again.
+        # It may take two requests, and the first may arrive after the name is written again.
         self.unanswered.add(name)
         await super().delete(name)
 
@@ -95,10 +96,10 @@ class V1Attempt(WorkingFiles):
             )
 
     async def _refuse_late(self) -> None:
-        """Look at the files for whose names an earlier request may have come late.
+        """Refuse to commit if an earlier request for the name of a file was carried out late.
 
-        Decided, their job could be neither finished nor aborted: of what the manifest names there
-        would be nothing left. Names are one here that are one for a file system that folds them.
+        Once decided, the job could be neither finished nor aborted: what the manifest names would
+        be gone. Names count as the same here if a file system that folds names takes them for one.
         """
         unanswered = set(map(folded, self.unanswered))
         if not unanswered:

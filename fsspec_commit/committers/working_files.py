@@ -17,7 +17,7 @@ class WorkingFiles:
     """The finished files of one attempt, by target, and the writers that make them.
 
     Attributes:
-        unanswered: Names for which a request has failed, and may still be carried out.
+        unanswered: Names for which a request may still be carried out, since it failed, say.
     """
 
     def __init__(self, store: ConfirmedStore, layout: AttemptLayout) -> None:
@@ -87,7 +87,7 @@ class WorkingFiles:
     async def _adopt_from(self, directory: StorePath, files: Mapping[Target, AdoptedFile]) -> None:
         """Take *files* from *directory*, with the tokens that the store shows for them.
 
-        There may be 100,000 of them: of the listing nothing else is kept.
+        There may be 100,000 of them, so nothing else of the listing is kept.
         """
         beginning = f"{directory}/"
         digested = {working_name(name): name for name in files if is_digested(name)}
@@ -96,7 +96,7 @@ class WorkingFiles:
                 working = entry.path.removeprefix(beginning)
                 name = digested.get(working, Target(working.removesuffix(PENDING)))
                 if name in files and working == working_name(name):
-                    name = Target(files[name].name)  # The same text, which is there already.
+                    name = Target(files[name].name)  # An equal string, in memory already.
                     self._finished[name] = WorkingFile(name, entry.size_bytes, entry.token)
         for name, file in files.items():
             path = f"{beginning}{working_name(name)}"

@@ -1,6 +1,6 @@
 """Small files are stored behind their writer's back: closing one does not wait for the store.
 
-A network store takes a round trip or two to take a file, whose writer has nothing to wait for: what
+A network store takes a round trip or two to store a file, and its writer need not wait: what
 counts is that every file is stored when the attempt commits. So that is when the attempt waits, and
 it fails if a file was not stored. What is on its way at once is bounded by the budget of the store.
 """
@@ -36,7 +36,7 @@ class HandedOver:
 
 
 class WriteBehind:
-    """An :class:`~fsspec_commit.committers.AttemptOutput` that stores small files behind.
+    """An :class:`~fsspec_commit.committers.AttemptOutput` storing small files in the background.
 
     A name has one file at a time: whoever writes a name again, or drops it, waits for the file that
     is on its way. An attempt of which a file could not be stored is never sealed, unless that name
@@ -56,7 +56,7 @@ class WriteBehind:
         self._is_dropped = False
 
     def writer(self, name: Target) -> FileWriter:
-        """Write one file on the event loop; none of that name is on its way any more.
+        """Write one file on the event loop; no file of that name may still be on its way.
 
         Raises:
             DroppedError: The attempt was dropped.
@@ -120,7 +120,7 @@ class WriteBehind:
         return name in self._handed
 
     async def settled(self, names: Iterable[Target] | None = None) -> None:
-        """Wait until no file of *names*, or none at all, is on its way."""
+        """Wait until no file of *names* is on its way; by default, none at all."""
         handed = self._handed
         wanted = [*handed] if names is None else [name for name in names if name in handed]
         if wanted:
@@ -170,7 +170,7 @@ class WriteBehind:
     async def stop(self) -> None:
         """Take no more files; send nothing more of those on their way, and wait for what is sent.
 
-        A request that arrived after everything of the attempt is removed would leave a file, or an
+        A request that arrived after everything of the attempt was removed would leave a file, or an
         upload that is paid for.
         """
         self._is_dropped = True
@@ -184,7 +184,7 @@ class WriteBehind:
     async def _stop(self, names: Iterable[Target]) -> None:
         tasks = [self._handed[name][1] for name in names]
         for task in tasks:
-            if not task.cancelling():  # Cancelled again, it would not await what it has sent.
+            if not task.cancelling():  # If cancelled again, it would not await what it has sent.
                 task.cancel()
         if tasks:
             await asyncio.wait(tasks)

@@ -1,6 +1,6 @@
 """Adopt an attempt whose files another program has written, without this library.
 
-An adopted attempt is like any other from its manifest on, but for how its files are known again
+From its manifest on, an adopted attempt is like any other, except for how its files are recognized
 after a reply was lost: they carry no nonce, so only names that never come back are adopted.
 """
 
@@ -90,7 +90,7 @@ class _Written:
 def _checked(
     job: BoundJob, layout: AttemptLayout, files: Iterable[AdoptedFile]
 ) -> dict[Target, AdoptedFile]:
-    """*files* by name, each of which no other file of any job can have."""
+    """Check *files* and return them by name; no other file of any job can have such a name."""
     attempt_id = layout.attempt_id if job.attempts_in_names else None
     suffix = unique_suffix(job.layout.job_id, layout.task_id, attempt_id)
     checked: dict[Target, AdoptedFile] = {}
@@ -111,7 +111,7 @@ def _checked(
 
 
 def _check_form(layout: AttemptLayout, file: object) -> None:
-    """Refuse what an engine without types may pass in."""
+    """Refuse values of a wrong type, which an engine without static types may pass in."""
     if not isinstance(file, AdoptedFile) or not isinstance(file.name, str):
         message = (
             f"cannot adopt {file!r} for task {layout.task_id}: a file is described by "

@@ -105,7 +105,7 @@ async def _write_manifest(
             "tasks"
         )
         raise RequestError(message, kind="manifest_too_large", task_id=layout.task_id)
-    # Beside each other: a manifest counts by its message alone, and there is none yet.
+    # Concurrently: a manifest counts only by its message, and there is no message yet.
     standing, is_active = await both(
         store.create(layout.manifest, manifest, within=layout.job.area), output.is_active()
     )
@@ -137,9 +137,9 @@ async def _choose(layout: AttemptLayout, message: TaskCommit, store: ConfirmedSt
 
 
 async def may_discard(layout: AttemptLayout, store: ConfirmedStore) -> bool:
-    """Whether an attempt may be deleted whose message was perhaps stored (``collect="store"``).
+    """Whether it is safe to delete an attempt whose message may be stored (``collect="store"``).
 
-    It may be once another attempt is read as the chosen one; until then this one may become it.
+    It is, once another attempt is read as the chosen one; until then this one may become it.
     """
     chosen = await recall(store, layout.job, layout.job.chosen(layout.task_id), ChosenRecord)
     return chosen is not None and chosen.record.message.attempt_id != layout.attempt_id

@@ -26,7 +26,7 @@ class BoundJob:
 
     Attributes:
         walks: Whether data is listed directory by directory, and not by pages.
-        looks_ahead: Whether a look will list the same once more, so that this must stay small.
+        looks_ahead: Whether it lists ahead of a look that will list the same, so must list little.
         own_manifests: Those that tasks of the driver's own process have created.
     """
 

@@ -2,12 +2,13 @@
 
 A page names the next one, so the pages of one listing come one after the other: a million files are
 a thousand round trips in a row. The branches of a directory can be listed side by side. But each
-takes a request at least, where one page may show a thousand of them. So a listing begins as one;
-only if it is long, and the branches are few beside their files, is it given up for theirs.
+branch takes at least one request, and one page of a single listing may cover a thousand branches.
+So a tree is first listed as one; only if that listing is long, and there are few branches for so
+many files, is it given up, and the branches are listed instead.
 
-What is directly in a directory, and what is below it, are then seen at different moments: as where
-directories are listed one by one. So for a work area of another destination one more look is taken
-into each of these, after the last file was listed (see :mod:`~fsspec_commit.protocol.listing`).
+What is directly in a directory, and what is below it, are then seen at different moments, as where
+directories are listed one by one. So each of these directories is looked into once more for a work
+area of another destination, when all files are listed (:mod:`~fsspec_commit.protocol.listing`).
 """
 
 import asyncio
@@ -28,17 +29,17 @@ from fsspec_commit.store import Entry
 T = TypeVar("T")
 
 LONG = 2_048
-"""A tree of fewer files is listed as one; so many are held until that is known."""
+"""A tree of fewer files is listed as one; up to this many are held until that is known."""
 AT_ONCE_MAX = 16
-"""So many trees, or branches of one, are listed at once; each holds a page of its listing."""
+"""The most trees, or branches of one, listed at once; each holds a page of its listing."""
 BRANCH_FILES_MIN = 250
-"""Of shorter branches, on average, there would be many more requests than pages."""
+"""With fewer files in a branch, on average, there would be many more requests than pages."""
 AHEAD_ENTRIES_MAX = 500
-"""Of a tree or a directory: to list more twice costs more than the round trip that is saved."""
+"""Per tree or directory: listing more than this twice costs more than the round trip saved."""
 _AHEAD_MAX = 4
 """How many directories are listed at a time ahead of the look, which lists them once more."""
 _BRANCHES_MAX = 10_000
-"""Of a directory in which there is more than that, nothing is held."""
+"""A directory with more children than this is not split, and none of them are held."""
 _SAMPLES_MAX = 16
 _SAMPLE_MAX = 1_000
 _NO_NAMES = {"", ".", ".."}
@@ -54,11 +55,11 @@ async def old_files(
     Args:
         job: The job.
         path: A directory; ``None`` stands for the destination.
-        opening: Held while a tree is listed by its branches: of several trees only one is.
+        opening: Held while a tree is listed by its branches, so only one of several trees is.
 
     Raises:
         RequestError: Another destination lies below it.
-        TooMuchError: The job looks ahead, and there is more than is worth it.
+        TooMuchError: The job looks ahead, and there is more than is worth listing twice.
     """
     layout = job.layout.destination
     top = layout.root if path is None else path
@@ -87,10 +88,10 @@ class TooMuchError(Exception):
 
 
 async def at_most_few(found: AsyncIterator[T]) -> AsyncIterator[T]:
-    """*found*, which is listed ahead of a look, if it is little.
+    """The entries of *found*, which is listed ahead of a look, if they are few.
 
     Raises:
-        TooMuchError: It is more.
+        TooMuchError: There are more than is worth listing twice.
     """
     seen = 0
     async with ending(found) as entries:
@@ -104,8 +105,8 @@ async def at_most_few(found: AsyncIterator[T]) -> AsyncIterator[T]:
 def listings_at_once(store: ConfirmedStore) -> int:
     """How many listings may be open at once, each with a page on its way.
 
-    Pages after the first are not among the calls that the store counts as in flight. So it is half
-    as many as these at most: one of several trees may itself be listed by so many branches.
+    Pages after the first are not among the calls that the store counts as in flight. So it is at
+    most half as many as these: one of several trees may itself be listed by as many branches.
     """
     return min(AT_ONCE_MAX, (store.in_flight_max + 1) // 2)
 
@@ -122,7 +123,7 @@ class Branches:
         store: Where the tree is. Its listings are paged: there is nothing to gain elsewhere.
         without: A directory that is left out.
         opening: Held while branches are listed by themselves.
-        at_once: So many are at once; none by itself if it is 1.
+        at_once: How many are listed at once; with 1, no branch is listed by itself.
 
     Attributes:
         opened: The directories whose branches were listed by themselves, so that what is directly
@@ -176,9 +177,9 @@ class Branches:
                     yield entry
 
     async def _below(self, branch: StorePath, waiting: list[StorePath]) -> AsyncIterator[Entry]:
-        """The files of one branch but those of its own branches, which are added to *waiting*.
+        """The files of one branch, except those of its own branches if these go into *waiting*.
 
-        The last ones that were added are listed first, so that few are waiting.
+        Branches that were added last are listed first, so that few are waiting.
         """
         async with self._begun(branch) as begun:
             opened = await self._opened(branch) if await begun.has_long_branches() else None
@@ -196,9 +197,9 @@ class Branches:
             yield _Begun(path, listing)
 
     async def _opened(self, path: StorePath) -> "_Opened | None":
-        """What is directly in *path*, or in the only directory there; ``None`` if it is to be one.
+        """What is directly in *path*, or in the only directory there; ``None`` if not to be split.
 
-        Then the listing that has begun goes on.
+        Then the listing of the tree as one, which has begun, goes on.
         """
         passed = [path]
         while (opened := await self._children(passed[-1])) is not None:
@@ -211,7 +212,7 @@ class Branches:
         return opened
 
     async def _children(self, path: StorePath) -> "_Opened | None":
-        """What is directly in *path*; ``None`` if it is much, or a name means no directory."""
+        """What is directly in *path*; ``None`` if it is too much, or a name means no directory."""
         directories, files = dict[StorePath, None](), list[Entry]()
         async with ending(self._store.children(path)) as children:
             async for child in children:
@@ -228,7 +229,7 @@ class Branches:
         return _Opened(list(directories), files)
 
     async def _are_long(self, directories: Sequence[StorePath]) -> bool:
-        """Whether the branches are long enough, as a few of them show where they are many."""
+        """Whether the branches are long enough; if they are many, a few of them are sampled."""
         if not directories:
             return False
         if len(directories) <= _SAMPLES_MAX:
@@ -266,9 +267,9 @@ class _Begun:
         self._is_whole = False
 
     async def has_long_branches(self) -> bool:
-        """Whether it is long, and most of its beginning is in few directories, and no work area.
+        """Whether it is long, and its beginning is mostly in few directories, with no work area.
 
-        What somebody will refuse for that must not be listed again, when it may not be there.
+        A caller refuses a listing with a work area in it, which a second listing might not show.
         """
         async for entry in self._listing:
             self._held.append(entry)

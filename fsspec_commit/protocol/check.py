@@ -19,7 +19,7 @@ async def check_output(job: BoundJob, messages: Sequence[object]) -> NewFiles:
 
     Raises:
         RequestError: A message is missing, repeated or another job's; two files have one name, or
-            there is no file and ``allow_empty`` is not set.
+            there is no file, and neither ``allow_empty`` nor ``partitions`` is set.
         RecordError: A manifest is not what its message says.
     """
     chosen = await _chosen(job, messages)
@@ -45,6 +45,6 @@ async def _chosen(job: BoundJob, messages: Sequence[object]) -> ChosenTasks:
 async def left_out(job: BoundJob, messages: Sequence[object]) -> tuple[str, ...]:
     """The warning that some committed tasks are left out of the job, maybe on purpose."""
     if job.record.tasks is not None or len(messages) > _LOOKED_FOR_MAX:
-        return ()  # None is missing; or to hold the names of so many would cost too much.
+        return ()  # No task is missing; or holding the names of so many would cost too much.
     forgotten = await forgotten_messages(job, messages)
     return () if forgotten is None else (f"left out: {forgotten}",)

@@ -1,6 +1,6 @@
 """Claim, then look: conflicting jobs become serial (P11).
 
-Every job writes its claim before it reads the others', so of two jobs one always sees the other.
+Every job writes its claim before it reads the others', so of two jobs at least one sees the other.
 The rules were checked over every interleaving of small jobs, and every weaker set of rules failed.
 How long a job waits never affects correctness.
 """
@@ -54,7 +54,7 @@ _POLL_S_MAX = 0.5
 """The longest pause of a wait that has lasted for some seconds."""
 _POLL_S_MAX_LATER = 1.25
 _PAUSES_A_WAIT = 20
-"""A longer wait is looked at so often as long as it lasted: it becomes little longer by that."""
+"""In a longer wait, a pause is one part in this many of the time waited, so it adds little."""
 _UNNOTICED_S = 0.1
 _LOOKS_MAX = 4
 
@@ -137,11 +137,12 @@ async def take_claim(
         reusable_names: Whether it writes names that another job could write as well.
         wait_s: How long to wait for a conflicting job.
         alive: The sign of life, renewed while the claim stands.
-        marker: Prepared beside the claim, for which it is.
-        early: What to look at beside the listing of the other jobs.
+        marker: The marker, prepared concurrently with the claim that it is for.
+        early: What to look at while the other jobs are listed.
 
     Returns:
-        The claim, which stands until it is withdrawn or the job's area is removed.
+        The claim, which stands until it is withdrawn or the job's area is removed, and what was
+        listed after it.
 
     Raises:
         ConcurrentJobError: A conflicting job did not end within *wait_s*; the claim is withdrawn.
@@ -167,7 +168,7 @@ async def take_claim(
             await early.settle(met_none=met.all_are_passed)
             older = await _clear(job, claim, met.in_the_way, deadline)
         except JobNotActiveError:
-            with suppress(CommitError):  # It goes with the area, and what is known counts more.
+            with suppress(CommitError):  # The claim goes with the area; this error counts more.
                 await withdraw_claim(job, claim)
             raise
         except CommitError:
@@ -224,12 +225,12 @@ async def _find_no_decision(job: BoundJob) -> None:
 
     This driver has its messages, so the manifests that it may name are there. Whoever removes the
     area has decided first, and lists it after that. So if nobody has decided yet, these manifests
-    will be on that list. Another driver of the job may have other messages, and decide alone.
+    will be on that list. Another driver, with other messages, may have decided without this one.
 
     Raises:
-        JobNotActiveError: It has one; which, its caller finds out.
+        JobNotActiveError: It has one; the caller finds out which.
     """
-    # Mostly there is none, which a read finds by one request: a look may ask for a directory, too.
+    # Mostly there is none. A read shows that by one request; a stat may ask for a directory, too.
     found = await job.store.read_or_refusal(job.layout.decision, limit_bytes=Decision.limit_bytes)
     if found is not None:
         message = (
@@ -240,22 +241,22 @@ async def _find_no_decision(job: BoundJob) -> None:
 
 
 async def _find_job(job: BoundJob) -> None:
-    """Find ``job.json``, which goes first: no decision was found since none had been made.
+    """Find ``job.json``, which is removed first: no decision was found since none had been made.
 
-    If this driver sleeps now, and decides when the area has been removed, and dies, what it leaves
-    does not look like a loss: the manifests that its decision names have gone before it.
+    If this driver sleeps now, decides after the area has been removed, and dies, what it leaves
+    does not look like a loss: the manifests that its decision names were gone before it.
 
     Raises:
         JobNotActiveError: The job is over.
     """
-    # Looked at, and not read: a damaged one is there, too.
+    # A stat and not a read: a damaged record is there, too.
     stands = await job.store.stat(job.layout.spec) is not None
     if not stands and await read_record(job.store, job.layout) is None:
         raise inactive(job.layout, "claim")
 
 
 async def withdraw_claim(job: BoundJob, claim: Claim) -> None:
-    """Let other jobs pass; this one stays open and may claim again."""
+    """Withdraw *claim*: other jobs may pass; this one stays open and may claim again."""
     path = job.layout.claim(claim.nonce)
     await job.store.delete(path, deletion.of_own_claim(job.layout, claim))
 
@@ -272,9 +273,9 @@ async def _clear(
 ) -> JobState | None:
     """Wait until no other job is in the way; return an older one that must go first.
 
-    All were looked at once at the same time, and now, one after the other, those that were *met* in
-    the way: whoever was not, and gets into it later, has written its claim after this one, and sees
-    it.
+    All jobs were looked at once, at the same time. Those *met* in the way are looked at here, one
+    after the other: a job that was not in the way then, and gets in it later, has written its claim
+    after this one, and sees this one.
 
     A newer job that has a claim is fenced, but only if it shows no sign of life: a live one will
     decide, or see this claim and withdraw its own.
@@ -362,7 +363,7 @@ def _doing(other: JobState) -> str:
 
 
 def _why_unknown(damage: RecordError) -> str | None:
-    """What is said of a job that counts as damaged, and may be sound for others who look at it."""
+    """How to describe a job that counts as damaged here, but may be sound to another caller."""
     if isinstance(damage, NewerVersionError):
         return "is not known"
     return "cannot be looked at" if is_of_who_asks(damage) else None

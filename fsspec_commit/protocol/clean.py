@@ -78,8 +78,8 @@ async def clean(
 
     Pending uploads of jobs that are over are aborted, and what S3A has recorded of them is deleted,
     even if their area is gone. So are empty uploads of ``_SUCCESS`` that no job can complete, if
-    they are as old. Uploads that neither a record nor a name attributes to a job are only shown,
-    and so is what Hadoop's own committers have left.
+    they were begun at least *older_than* ago. Uploads that neither a record nor a name attributes
+    to a job are only shown, and so is what Hadoop's own committers have left.
     """
     found = _Found(store, retirement, leftovers, dry_run=dry_run)
     destination = DestinationLayout(store.root)
@@ -214,7 +214,7 @@ class _Found:
             self._bytes += size
 
     async def _settle_taken(self, layout: JobLayout, path: StorePath) -> None:
-        """Continue where a process died that had renamed an area away to inspect it."""
+        """Continue for a process that had renamed an area away to inspect it, and died."""
         size = await self._store.bytes_below(path)
         name = layout.destination.relative(path)
         if self._dry_run and await self._store.stat(layout.spec_in(path)) is not None:
@@ -317,7 +317,7 @@ class _Found:
                 await leftovers.abort(layout, deletion.of_void_area(layout), ours)
 
     async def delete_magic(self, jobs: Sequence[JobLayout]) -> None:
-        """Delete what S3A has written for *jobs* beside their areas, of those that are over."""
+        """Delete what S3A has written, beside their areas, for those of *jobs* that are over."""
         for layout in jobs:
             if layout.job_id in self._left_alone or await self._may_live(layout):
                 continue
@@ -334,7 +334,7 @@ class _Found:
         ]
 
     async def _may_live(self, layout: JobLayout) -> bool:
-        """Whether a job is not over; it is shown, if the store refuses to say."""
+        """Whether a job may not be over; if the store refuses to say, the job is shown."""
         stands = await self._store.stands_if_allowed(layout.spec)
         if stands is None:
             self._shown.append(f"{layout.job_id}: cannot be looked at")

@@ -112,7 +112,7 @@ async def commit_job(
         progress: Called as files are published.
         others: Some tasks ran elsewhere, so it is checked that no message is missing.
         begun_here: This driver has started the job; another one may have decided it.
-        elsewhere: Others who publish, and remove what is replaced.
+        elsewhere: Workers elsewhere that publish files, and remove those that are replaced.
         later: Runs the removal of what is left of the area, or schedules it.
 
     Returns:
@@ -192,7 +192,7 @@ async def prepare_job(
 
 
 async def _withdraw(job: BoundJob, claim: Claim, early: EarlyLook, ahead: ListAhead) -> None:
-    """Withdraw *claim*, and the second one if there is one: looking ends first, so none follows."""
+    """Withdraw *claim*, and a second one if there is one; looks end first, so that none follows."""
     await early.end()
     other = await failure_or(ahead.withdraw())
     await withdraw_claim(job, claim)
@@ -261,7 +261,7 @@ async def finish_job(
         accept_loss: Publish what is left if sources are gone for good; then no old file is deleted
             and no marker written.
         progress: Called as files are published.
-        elsewhere: Others who publish, and remove what is replaced.
+        elsewhere: Workers elsewhere that publish files, and remove those that are replaced.
         later: Runs the removal of what is left of the area, or schedules it.
 
     Raises:
@@ -360,10 +360,10 @@ async def _mark(
     *,
     accept_loss: bool,
 ) -> tuple[str, ...]:
-    """Publish the marker, then let the key count; return warnings.
+    """Publish ``_SUCCESS``, then record that the key has committed; return warnings.
 
-    Whoever runs the job again with its key, and finds that it counts, does nothing, and is told
-    that there is nothing to do: the marker must stand by then.
+    Whoever runs the job again with its key, and finds that record, is told that there is nothing to
+    do, and does nothing: ``_SUCCESS`` must stand by then.
     """
     unmarked = await publish_success(job, decision, published, accept_loss=accept_loss)
     await mark_done(job)
@@ -379,7 +379,7 @@ async def _decide(job: BoundJob, wanted: Decision) -> Standing[Decision]:
 
 
 def _name_command(job: BoundJob, error: CommitError) -> None:
-    """Add what to do if it is not known whether the job has decided."""
+    """Add to *error* what to do, if it is not known whether the job has decided."""
     if error.outcome == "unknown" and not isinstance(error, JobNotActiveError | RecordError):
         command = job.settle_command("resume")
         error.job_id = error.job_id or job.record.job_id

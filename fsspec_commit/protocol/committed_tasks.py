@@ -24,7 +24,7 @@ class CommittedTasks:
     ids: tuple[int, ...]
 
     def missing_of(self, expected: int) -> str:
-        """Which tasks below a number are missing: ``"17, 63"``, or a range: ``"3 to 9"``."""
+        """Which of the first *expected* tasks are missing: ``"17, 63"``, or ``"3 to 9"``."""
         known = set(self.ids)
         missing = MissingTasks()
         for task_id in range(expected):
@@ -48,7 +48,7 @@ async def committed_tasks(store: ConfirmedStore, layout: JobLayout) -> Committed
 async def forgotten_messages(job: BoundJob, messages: Sequence[object]) -> str | None:
     """The warning about committed tasks whose messages were not passed to the driver."""
     if job.record.is_collected:
-        return None  # They are where the driver looks.
+        return None  # The driver finds the messages in the job's area.
     committed = await committed_tasks(job.store, job.layout)
     passed = (getattr(message, "task_id", -1) for message in messages)
     forgotten = len(set(committed.ids).difference(passed)) if committed is not None else 0
@@ -64,7 +64,7 @@ async def forgotten_messages(job: BoundJob, messages: Sequence[object]) -> str |
 
 
 def empty_job(job: BoundJob, forgotten: str | None) -> RequestError:
-    """The refusal of a job without files, unless ``allow_empty`` is set."""
+    """The refusal of a job that has no files, and has not said that it may have none."""
     job_id = job.record.job_id
     refused = f"cannot commit job {job_id} to {job.record.destination!r}"
     if forgotten is not None:

@@ -23,7 +23,7 @@ from fsspec_commit.records import Standing
 from fsspec_commit.records.job import ChosenList, Decision
 
 _MANIFESTS_MAX = 100_000
-"""In a void area no more are compared with those that a decision names."""
+"""The most manifests in a void area that are compared with those that a decision names."""
 
 
 async def damage_of(store: ConfirmedStore, state: JobState, check: Check) -> RecordError | None:
@@ -40,7 +40,7 @@ async def damage_of(store: ConfirmedStore, state: JobState, check: Check) -> Rec
             decision = await recall(store, state.layout, state.layout.decision, Decision)
             if decision is None or not await _is_unpublished(store, state.layout, decision.record):
                 return None
-            # While an area goes, its decision goes before ``published``, and a late manifest stays.
+            # An area loses its decision before ``published``, and a late manifest stays.
             if await recall_listed(store, state.layout, state.layout.decision, Decision) is None:
                 return None
     except RecordError as error:
@@ -51,8 +51,8 @@ async def damage_of(store: ConfirmedStore, state: JobState, check: Check) -> Rec
 async def _is_unpublished(store: ConfirmedStore, layout: JobLayout, decision: Decision) -> bool:
     """Whether a decision in a void area may be the only record of files that are not in place.
 
-    If nothing is left that it could publish, it comes from a request that was given up and was
-    carried out after the job had finished, or from a driver that has slept until then. Manifests
+    If nothing is left that the decision could publish, it comes from a request that was given up
+    and carried out after the job had finished, or from a driver that slept until then. Manifests
     that it does not name come from attempts that were late as well.
     """
     if decision.state != "committed" or not decision.task_count:
@@ -66,7 +66,7 @@ async def _is_unpublished(store: ConfirmedStore, layout: JobLayout, decision: De
     async with ending(store.list_tree(layout.manifests)) as manifests:
         async for manifest in manifests:
             if len(standing) == _MANIFESTS_MAX:
-                return True  # So many are not late.
+                return True  # So many do not come from late attempts.
             standing.add(manifest.path)
     if listed is None:
         return not standing.isdisjoint(named_manifests(layout, decision))
@@ -88,7 +88,7 @@ async def _lists_any(
                 if not named.isdisjoint(standing):
                     return True
     except RecordError:
-        # It may have gone while it was read.
+        # The list may have been removed while it was read.
         if await store.stat(layout.chosen_list(listed.nonce)) is not None:
             raise
     return False
@@ -122,8 +122,8 @@ async def remove_damaged(
         The size of its area in bytes.
 
     Raises:
-        RequestError: The job is not damaged, or only the caller may not look at it; it may have
-            committed, or is a newer version's. Nothing was changed.
+        RequestError: The job is not damaged, or only seems to be, to a caller that may not read it;
+            or it may have committed, or is a newer version's. Nothing was changed.
         JobNotActiveError: The job has no area, or was decided meanwhile.
         CommitStateUnknownError: The store did not say what state the job is in.
     """

@@ -36,7 +36,7 @@ async def decide(store: ConfirmedStore, layout: JobLayout, wanted: Decision) -> 
 async def _confirmed(
     store: ConfirmedStore, layout: JobLayout, ours: Standing[Decision] | None
 ) -> Standing[Decision]:
-    """This caller's decision, if it counts; unknown, as long as the store does not say."""
+    """This caller's decision, if it counts; that is unknown as long as the store does not say."""
     if ours is None:
         raise settled_as(layout, await standing_decision(store, layout))
     if await read_record(store, layout) is None:

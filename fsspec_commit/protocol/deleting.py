@@ -21,7 +21,7 @@ from fsspec_commit.store import Entry
 
 _SHOWN_MAX = 3
 LASTS = timedelta(minutes=5)
-"""How long files are deleted after ``job.json`` was last read."""
+"""How long files may be deleted after ``job.json`` was last read."""
 
 
 async def look_early(job: BoundJob, replaced: ReplacedFiles) -> datetime | None:
@@ -29,7 +29,7 @@ async def look_early(job: BoundJob, replaced: ReplacedFiles) -> datetime | None:
 
     Returns:
         When it stood, to be given to :func:`delete_replaced`; ``None`` if nothing is to be deleted,
-        or a file that goes is told from a newer one by looking at it.
+        or if the removal has to look at each file to tell it from a newer one.
 
     Raises:
         PartialCommitError: There is no ``job.json``: this driver may have been superseded.
@@ -53,7 +53,7 @@ async def delete_replaced(
         published: The record that every new file is in place.
         replaced: The listed files.
         stood: When ``job.json`` stood, if it was looked for just now.
-        elsewhere: Others who remove some of them.
+        elsewhere: Workers elsewhere that remove some of them.
 
     Returns:
         Warnings: old files that stay, since they have changed since they were listed.
@@ -85,11 +85,11 @@ async def delete_files(
     batches: AsyncIterator[list[ReplacedFile]],
     stood: datetime | None = None,
 ) -> Deleted:
-    """Remove the listed files in *batches*, and tell of those that are not gone.
+    """Remove the listed files in *batches*, and report those that are not gone.
 
     ``job.json`` is read before each batch, and again when a batch takes long: whoever was
     superseded, by a resumer that finished the job, must not delete files of a later job. The next
-    batch begins before the last files of one are gone: as many are always in flight.
+    batch begins before the last files of one are gone, to keep as many requests in flight.
 
     Raises:
         PartialCommitError: Somebody else may have finished the job.
@@ -130,7 +130,7 @@ async def delete_files(
 
 
 def _staying(count: int, names: list[str]) -> tuple[str, ...]:
-    """The warning that *count* old files stay, the first of which are *names*; none for none."""
+    """The warning that *count* old files stay, the first of which are *names*; none if 0 stay."""
     if not count:
         return ()
     shown = ", ".join(map(repr, sorted(names)))

@@ -12,7 +12,7 @@ from fsspec_commit.records.entries import in_batches
 HELD_MAX = 16_384
 """Up to this many names are held uncompressed."""
 _RUNS_MAX = 8
-"""This many runs beside the first are merged with it, or more if it is longer."""
+"""When there are this many runs beside the first, or more if it is longer, all are merged."""
 
 
 class DirectoryNames(Iterable[Partition]):
@@ -41,7 +41,7 @@ class DirectoryNames(Iterable[Partition]):
         return map(Partition, self._whole())
 
     def with_those_above(self) -> Iterator[str]:
-        """Each name and each directory above one, below the destination, once."""
+        """Each name, and each directory above one, once; the destination itself is left out."""
         before = list[str]()
         for name in filter(None, self):
             names = name.split("/")
@@ -97,7 +97,7 @@ class DirectoryNames(Iterable[Partition]):
         self._recent = set()
         self._begins, self._open = [], None
         first, *others = map(len, self._runs)
-        # Each task may add the same names anew. As much again is merged each time, so it pays.
+        # Each task may add the same names anew. A merge adds at least as much as is there: it pays.
         if sum(others) >= max(first, _RUNS_MAX * HELD_MAX):
             self._merge()
 

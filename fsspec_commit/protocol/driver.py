@@ -44,8 +44,8 @@ STARTS_MAX = 8
 class NotThereYetError(RuntimeError, AttributeError):
     """A property is read before there is anything to return; to users a ``RuntimeError``.
 
-    It is an ``AttributeError`` as well, by which ``inspect`` passes over such a property. Ray looks
-    at every attribute of what cannot be pickled, to say why: it found this error, and told of that.
+    It is an ``AttributeError`` as well, so that ``inspect`` passes over such a property. Ray looks
+    at every attribute of what cannot be pickled, to say why, and would otherwise report this error.
     """
 
 
@@ -73,11 +73,11 @@ class Driver:
         self._begun_here = job is None
         self.is_skipped = False
         self.result: CommitResult | None = None
-        # Of the loop: an interrupt cannot come between taking it and giving it back.
+        # A lock of the loop: an interrupt cannot come between acquiring it and releasing it.
         self._settling = asyncio.Lock()
-        # What it has tried to decide, as far as that stands or still may, and which files that are.
+        # The decisions that it has tried to make and that stand, or still may; with their files.
         self._decisions: dict[str, FileNames] = {}
-        # The files of the one that has stood.
+        # The files of the decision that has stood.
         self._stood: FileNames | None = None
 
     async def start(
@@ -93,14 +93,14 @@ class Driver:
         Args:
             store: The store of the destination.
             with_new_id: Binds the job to an id of its own, another one at each call.
-            confirms: Ask whether facts hold that *with_new_id* goes by.
+            confirms: Ask whether the facts that *with_new_id* goes by still hold.
 
         Returns:
             Whether this call has started the job; otherwise it was started, or aborted, before.
 
         Raises:
             DestinationExistsError: ``mode="error"``, and the destination holds data.
-            FactsChangedError: They do not hold, and the job was withdrawn: another may be started.
+            FactsChangedError: The facts do not hold; the job was withdrawn: another may be started.
             CommitFailedError: It could not be created. The store is closed after any failure.
         """
         async with self._settling:
@@ -154,7 +154,7 @@ class Driver:
             announce: Called with the number of files to be published, as soon as that is decided.
             progress: Called as files are published.
             others: Some tasks ran elsewhere, so it is checked that no message is missing.
-            elsewhere: Others who publish, and remove what is replaced, once that is decided.
+            elsewhere: Workers elsewhere that publish, and remove old files, once that is decided.
             later: Has what is left of the job's area removed, at once or when this has returned.
 
         Returns:
@@ -221,7 +221,7 @@ class Driver:
             return True
 
     def started(self) -> BoundJob:
-        """The job.
+        """The job, once it has started.
 
         Raises:
             RuntimeError: The job has not started.
@@ -240,10 +240,10 @@ class Driver:
             raise RuntimeError(f"job {self.started().record.job_id} is aborted: make a new Job")
 
     async def instead_of(self, error: CommitError) -> CommitError:
-        """What to raise for a refusal to commit, *error*, for which the store was not asked.
+        """What to raise for *error*, a refusal to commit for which the store was not asked.
 
-        It must say no more of the job than is known. An earlier call may have decided it, and so
-        may another driver, or it was aborted: which no caller of this driver has been told.
+        It must say no more of the job than is known. An earlier call may have decided the job. So
+        may another driver, or somebody has aborted it: no caller of this driver was told of that.
         """
         async with self._settling:
             if self.state in {"deciding", "settled"}:

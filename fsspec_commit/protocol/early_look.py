@@ -1,16 +1,16 @@
-"""What a job looks at beside the listing of the areas, and whether that counts.
+"""What a job looks at while the areas are listed, and whether that counts.
 
-A job looks at the destination when its claim stands and nobody is in its way. Both are mostly so at
-once. So the areas are listed twice, beside the claim and after it, and the destination is looked at
-beside the second listing. What was seen counts only if no job can have changed the destination
-meanwhile without being met: one that was there at the first listing, and has ended, is missing in
-the second; one that has begun since, and has ended, has left an epoch; and whoever begins later
-meets the claim. Else all is looked at once more, when nobody is in the way. The rules, and that
-each is needed, are in the model ``tests/specs/look_beside.py``.
+A job looks at the destination when its claim stands and nobody is in its way, which is mostly so at
+once. So the areas are listed twice, while the claim is created and after that, and the destination
+is looked at during the second listing. What was seen counts only if no job can have changed the
+destination meanwhile without being met: a job that was there at the first listing, and has ended,
+is missing in the second; one that has begun since, and has ended, has left an epoch; and whoever
+begins later meets the claim. Otherwise everything is looked at once more, when nobody is in the
+way. The rules, and that each is needed, are in the model ``tests/specs/look_beside.py``.
 
 A listing that shows its beginning and its end as of different moments proves nothing: a job that
-began after the one, and left its epoch before the other, may leave its marker later than that. So
-each must be one that the store has shown at once, by one answer: a short one may be of two as well.
+began after the first moment, and left its epoch before the second, may leave its marker even later.
+So the store must have shown each listing at once, by one answer; even a short one may take two.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 class Look(Generic[T]):
-    """A look at the destination, taken early or not: called, it returns what counts.
+    """A look at the destination, taken early or not; calling it returns what counts.
 
     Attributes:
         only_alone: It is taken early only if no other job is listed, since it may cost much.
@@ -63,12 +63,12 @@ class Look(Generic[T]):
         return await (self._look(claim) if begun is None else begun)
 
     def begin(self, claim: Claim) -> None:
-        """Look now."""
+        """Begin the look early, under *claim*: a call then returns what it saw, unless dropped."""
         self._begun = asyncio.create_task(self._look(claim))
         self._begun.add_done_callback(heard)
 
     async def drop(self) -> None:
-        """Forget what was seen, for it does not count; what it has written is removed."""
+        """Forget what was seen, which does not count, and remove what the look has written."""
         begun, self._begun = self._begun, None
         if begun is None or begun.cancelled() or begun.exception() is not None:
             return
@@ -77,7 +77,7 @@ class Look(Generic[T]):
 
 
 class EarlyLook:
-    """The looks of a job that are taken early; as a context, none is under way after its end."""
+    """The looks of a job that are taken early; its context leaves none under way at its end."""
 
     def __init__(self, job: BoundJob, ahead: "ListAhead") -> None:
         self._job = job
@@ -99,7 +99,7 @@ class EarlyLook:
         error: BaseException | None,
         where: TracebackType | None,
     ) -> None:
-        """Send no more requests after this; who is interrupted drops nothing that was written."""
+        """Send no more requests after this; after an interrupt, what was written is not removed."""
         await self.end()
         if kind is None or issubclass(kind, Exception):
             with suppress(CommitError):  # What is left goes with the job's area.
@@ -137,19 +137,19 @@ class EarlyLook:
                 look.begin(claim)
 
     async def list_again(self) -> list[Listed]:
-        """List the areas, beside the look if there is one."""
-        # Where nothing is looked at, nothing hangs on whether this one is of one moment.
+        """List the areas again, while the destination is looked at, if that has begun."""
+        # Where nothing is looked at, it does not matter whether this listing is of one moment.
         self._after = after = None if self._before is None else await self._list_at_once()
         if after is not None:
             return after
         return await self._job.store.list_area(self._job.layout.destination.areas)
 
     async def settle(self, *, met_none: bool) -> None:
-        """Say whether what is seen counts; if not, nothing is looked at any more when it returns.
+        """Find out whether what is seen counts; if not, no look is under way when this returns.
 
         Args:
-            met_none: Whether each other job that the second listing has shown was passed by names
-                of one moment, or that came in their order.
+            met_none: Whether every other job in the second listing was passed by the names in its
+                area, which were listed as of one moment or in their order.
         """
         if not (met_none and self._missed_nobody()):
             await self.end()
@@ -157,7 +157,7 @@ class EarlyLook:
         self._settled.set()
 
     async def end(self) -> None:
-        """Have nothing under way any more, also if who waits for that is interrupted."""
+        """Leave nothing under way, even if whoever waits for that is interrupted."""
         begun = (self._listing, *(look.begun for look in self._looks))
         await stop(*(one for one in begun if one is not None))
         self._listing = None

@@ -1,4 +1,4 @@
-"""Steps 5 and 6 in slices that others run: what they do not answer for is left to the driver.
+"""Steps 5 and 6 in slices that workers elsewhere run; the driver does those not answered for.
 
 The driver goes on only when each slice has answered that it is done, or the driver itself has done
 it. So nothing else of the protocol changes: to those who come later, a process that runs a slice is
@@ -32,12 +32,12 @@ S = TypeVar("S", bound=Slice)
 _log = logging.getLogger("fsspec_commit")
 _FILES_MAX = 16_384
 _TURNS = 4
-"""How many slices each of those who run them gets, so that all end at about the same time."""
+"""How many slices each worker gets, so that all workers end at about the same time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """Slices of one job, as others run them.
+    """Has the slices of one job run by workers elsewhere.
 
     Attributes:
         spread: Who runs them.
@@ -68,7 +68,7 @@ class Elsewhere:
             file_count: How many files are in them.
             replaced: The old files, some of which may be replaced in place.
             resuming: Whether somebody else may have published some.
-            lost: Takes files whose sources are gone for good; ``None`` if these are to fail.
+            lost: Collects files whose sources are gone for good; ``None`` if these are errors.
             progress: Called as files are published.
         """
         groups = await self._groups(manifests, await self._files_each(file_count))
@@ -110,9 +110,9 @@ class Elsewhere:
         )
 
     async def delete(self, replaced: ReplacedFiles) -> tuple[Deleted, list[ListRange] | None]:
-        """Delete the replaced files; what has become of them, and which lines are left.
+        """Delete the replaced files; return what became of them, and which lines are left.
 
-        Those are all, and ``None``, if they are too few to be cut.
+        If they are too few to be cut into slices, nothing is done, and the lines are ``None``: all.
         """
         if replaced.listed is None or not self.is_worth_it(replaced.count):
             return Deleted(), None
@@ -151,7 +151,7 @@ class Elsewhere:
         return list(left.values())
 
     async def _groups(self, manifests: ChosenManifests, most: int) -> list[list[TaskCommit]]:
-        """The chosen attempts that have files, in groups of *most* files, or of one attempt."""
+        """Chosen attempts that have files, in groups of up to *most* files, or of one attempt."""
         groups: list[list[TaskCommit]] = [[]]
         files = 0
         async with ending(manifests.chosen.batches()) as batches:

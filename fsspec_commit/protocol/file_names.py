@@ -155,7 +155,7 @@ class _Bucket:
 
 
 class SomeOf:
-    """Some of the names of an index: a byte for each that it holds."""
+    """Some of the names of an index, marked in one byte for each name of the index."""
 
     def __init__(self, index: NameIndex) -> None:
         self._index = index
@@ -178,7 +178,7 @@ class NameTokens:
     """A token for each of some names of an index, held compressed.
 
     They are added in any order, and looked up in about the order of the index: the tokens of one
-    group of names are decompressed at once.
+    group of names are decompressed together.
     """
 
     def __init__(self, index: NameIndex) -> None:

@@ -20,7 +20,7 @@ async def refuse_two_spellings(job: BoundJob, new: NewFiles) -> None:
     """Refuse two of the job's own names that the store takes for one.
 
     Directories are compared, and files whose names are kept exactly; other names differ in more
-    than case. On such a store, *new* also has its names folded afterwards.
+    than case. On such a store, ``new.folded`` then holds the folded reusable names.
 
     Raises:
         RequestError: There are two such names, and one file would replace the other.

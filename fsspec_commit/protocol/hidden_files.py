@@ -43,7 +43,7 @@ async def new_files_of(
         return lambda name, _: mark in name and job_named_in(name) == job_id
     job = await bound_to_read(store, layout, bind)
     in_place, new = await names_in_place(job, decision.record), NameIndex()
-    # Of the old files, none but those in place has a name that is taken for one of these.
+    # No old file but one replaced in place has a name that the store takes for one of these.
     spelled = await spelling_on(store, layout.destination)
     manifests = ChosenManifests(job, chosen_by(job, decision.record))
     async with ending(aiter(manifests)) as reading:
@@ -89,7 +89,7 @@ def _content(name: str, token: str) -> str:
 
 
 async def bound_to_read(store: ConfirmedStore, layout: JobLayout, bind: Bind) -> BoundJob:
-    """The job, bound; until another is, the store shows tokens in the form of its records.
+    """The job, bound; until another is bound, the store shows tokens as this job's records do.
 
     Raises:
         JobNotActiveError: The job is over.

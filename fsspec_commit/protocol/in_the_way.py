@@ -1,8 +1,8 @@
 """What stands in the way of new files: checked before the decision, while a job can be refused.
 
-After the decision, a job whose name is taken can be neither finished nor aborted before a person
-has made room. Names with the job's id belong to nobody else and are not checked; *reusable* names
-are: exact names, and those of hidden files and directories.
+After the decision, a job that finds one of its names taken can be neither finished nor aborted
+before a person has made room. Names with the job's id belong to nobody else and are not checked;
+*reusable* names are checked: exact names, and those of hidden files and directories.
 """
 
 from collections.abc import Container, Iterator

@@ -63,7 +63,7 @@ async def list_records(
 async def list_conclusively(
     store: ConfirmedStore, layout: JobLayout
 ) -> frozenset[StorePath] | None:
-    """What :func:`list_records` returns: a decision that it lacks was not there as it was called.
+    """What :func:`list_records` returns; a decision not in it did not stand when this was called.
 
     A listing of several moments may show ``job.json`` and then, when the job is over, no decision.
     So ``job.json`` is looked for after that; what it says does not matter.
@@ -172,8 +172,8 @@ async def standing_published(
     """The record that every file of *decision* is in place, if it stands.
 
     Raises:
-        RecordError: It is about another decision, or cannot be read. Old files are deleted because
-            of it.
+        RecordError: It is about another decision, or cannot be read. This matters: the record
+            permits the deletion of old files.
     """
     published = await recall(store, layout, layout.published, Published)
     if published is not None:

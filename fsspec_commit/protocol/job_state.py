@@ -52,7 +52,7 @@ class JobState:
 
     @property
     def stands_for(self) -> tuple[Claim, ...]:
-        """The claims that the job holds; after a committed decision, the claim of that."""
+        """The claims that the job holds; after a committed decision, the claim in that decision."""
         if self.decision is None:
             return self.claims
         claim = self.decision.record.claim
@@ -63,7 +63,7 @@ Listed: TypeAlias = Entry | Directory | Unusable
 
 
 def unusable_among(children: Iterable[Listed], destination: DestinationLayout) -> list[JobState]:
-    """Jobs at the path of whose area something else stands, as damaged jobs, oldest first.
+    """Jobs with a link or the like in place of their area, as damaged jobs, oldest first.
 
     Anything that is not named like a job is ignored.
     """
@@ -96,9 +96,9 @@ async def read_state(
     shown: Children | None = None,
     is_passed: Callable[[Children], bool] = _reads_all,
 ) -> JobState:
-    """The state of the job of *layout*; damaged records are reported, and not raised.
+    """The state of the job of *layout*; a damaged record is reported as such, and not raised.
 
-    So are records that must not be read here: they may be of a job that is in the way.
+    So is a record that this caller may not read: it may be of a job that is in the way.
 
     Args:
         store: Where the job is.
@@ -164,7 +164,7 @@ async def _claims(
 
 
 async def newer_than_known(store: ConfirmedStore, layout: JobLayout) -> NewerVersionError | None:
-    """Why a job is one of a newer version, if its ``job.json`` says so."""
+    """The error for a job of a newer version, if its ``job.json`` says that it is one."""
     try:
         with refusals_as_damage():
             await read_record(store, layout)

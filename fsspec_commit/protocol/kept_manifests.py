@@ -10,9 +10,9 @@ class KeptManifests:
 
     A driver keeps those that tasks of its own process have created. It goes by them whatever has
     become of the copies on the store since: the digest in the message says that they are what the
-    task has written, and of a job that is settled meanwhile it is told when it decides. Whoever
-    resumes the job reads the copies, and says so if one is gone or damaged. None is pickled, and
-    in a process that was forked neither the job nor its tasks can be used.
+    task has written, and if the job is settled meanwhile, the driver learns that when it decides.
+    Whoever resumes the job reads the copies, and says so if one is gone or damaged. None is
+    pickled, and in a process that was forked neither the job nor its tasks can be used.
     """
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class KeptManifests:
         self._bytes = 0
 
     def keep(self, message: TaskCommit, data: bytes) -> None:
-        """Keep the manifest of which *message* gives the digest, if there is room."""
+        """Keep *data*, the manifest that *message* names, if there is room."""
         key = message.manifest, message.digest
         if key not in self._kept and self._bytes + len(data) <= _BYTES_MAX:
             self._bytes += len(data)
@@ -37,6 +37,6 @@ class KeptManifests:
         return copied
 
     def clear(self) -> None:
-        """Keep none."""
+        """Drop all manifests that are kept."""
         self._kept.clear()
         self._bytes = 0

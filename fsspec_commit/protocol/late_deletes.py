@@ -17,8 +17,9 @@ within that much of the store's, and a request comes at most 30 minutes after it
   comes 30 minutes after that,
 * and 30 minutes between the clocks of the two who write the record and read it,
 
-nothing comes 110 minutes after the time that the record names; it counts for 120. This rests on a
-process not being halted just between the comparison with its clock and the signature that follows.
+nothing comes later than 110 minutes after the time that the record names; it counts for 120. This
+rests on a process not being halted just between the comparison with its clock and the signature
+that follows.
 """
 
 from array import array

@@ -1,11 +1,12 @@
-"""The list of old files, written beside the look that finds them, as they were seen just before.
+"""The list of old files as seen just before the look, written while the look finds them again.
 
 A job lists its old files under its claim, and writes their list before it decides. Mostly nothing
-changes at the destination meanwhile. So the job lists them beside its claim as well, and writes
-that list beside the look. It counts only if the look then finds the same files, with the same
-tokens: nothing else hangs on it. If the look finds others, their list cannot take its place, since
-a name is written once. A list is named after a claim; so the job writes its claim once more, under
-another name, for the list that counts. The first one stands beside it: nobody can get between.
+changes at the destination meanwhile. So the job also lists them while it creates its claim, and
+writes that list while it looks. The list counts only if the look then finds the same files, with
+the same tokens: nothing else hangs on it. If the look finds others, their list cannot take the
+place of that one, since a name is written once. A list is named after a claim; so the job writes
+its claim once more, under another name, for the list that counts. The first claim stands all the
+while: nobody can get between.
 """
 
 import asyncio
@@ -30,9 +31,9 @@ from fsspec_commit.records.job import Claim, ReplacedList
 _WAIT_S = 5.0
 """How long to wait for the write of a list that turned out not to be needed."""
 _PARTITIONS_MAX = 16
-"""Each is a request, or two; and so is each directory above them."""
+"""Each takes a request or two, and so does each directory above them."""
 _PARTITIONS_OF_ALL_MAX = 1_000
-"""Where all of the destination goes: no request, but their names are looked through twice."""
+"""Where the whole destination is replaced: no request, but two passes over their names."""
 
 
 class ListAhead:
@@ -70,9 +71,9 @@ class ListAhead:
     def begin(self, claim: Claim) -> None:
         """Begin to list the old files, whether *claim* stands or not.
 
-        Not where new files may have the names of old ones: the job first finds out which names the
-        store takes for one. Nor where old ones are listed directory by directory, or where few
-        calls may be in flight: there a round trip is short, or the look needs all of them.
+        Nothing is listed where new files may have the names of old ones: the job first finds out
+        which names the store takes for one. Nor where old files are listed directory by directory,
+        since a round trip is short there; nor where few calls may be in flight: the look needs all.
         """
         if self._claim is not None:
             return
@@ -88,7 +89,7 @@ class ListAhead:
         return not self._job.walks and listings_ahead(self._job.store) > 0 and partitions <= most
 
     async def write_or_stop(self, *, is_alone: bool) -> None:
-        """Let the list be written, now that the claim stands; or give it up, among other jobs."""
+        """Let the list be written, now that the claim stands; or give it up if not alone."""
         if is_alone:
             self._claim_stands.set()
         elif self._writing is not None:
@@ -97,10 +98,10 @@ class ListAhead:
     async def claim_of_list(self, claim: Claim) -> Claim:
         """The claim whose nonce names the look's list: *claim*, or a second one.
 
-        A second one only if a list was written under the name of *claim*. Both stand then.
+        There is a second one only if a list was written under the name of *claim*; both stand then.
 
         Raises:
-            CommitError: It does not stand, as far as is known.
+            CommitError: The second claim does not stand, as far as is known.
         """
         if self._claim is not claim or self._writing is None:
             return claim
@@ -108,7 +109,7 @@ class ListAhead:
             await stop(self._writing)
             return claim
         if self._other is None:
-            # Others have met the claim that stands, or will: nobody has to be looked for.
+            # Others have met the claim that stands, or will: no need to look for them again.
             store, layout = self._job.store, self._job.layout
             other = structs.replace(claim, nonce=store.ids.nonce()).outlined()
             self._made.append(other)
@@ -121,12 +122,12 @@ class ListAhead:
     async def finish(
         self, claim: Claim, found: ListWriter | None, short: ShortList
     ) -> tuple[Claim, ReplacedList | None]:
-        """Make sure that the list stands that the look has *found* under *claim*.
+        """Make sure that the list which the look has *found* under *claim* stands.
 
-        No other list is under way when it returns.
+        No other list is under way when this returns.
 
         Returns:
-            The claim that names it, for the decision; and the list, as of :func:`finish_list`.
+            The claim that names it, for the decision; and what :func:`finish_list` returns.
         """
         if found is None or found.is_empty:
             await self._end()
@@ -146,10 +147,10 @@ class ListAhead:
             await withdraw_claim(self._job, other)
 
     async def _end(self) -> None:
-        """Have no list under way any more, also if whoever waits for that is interrupted.
+        """Leave no list under way, even if whoever waits for that is interrupted.
 
-        One that is being written is waited for, so that it does not come when the area has gone;
-        but not for long, since somebody waits to be told.
+        A list that is being written is waited for, so that it does not arrive after the area has
+        gone; but not for long, since the caller of the commit is waiting.
         """
         if self._writing is None:
             return

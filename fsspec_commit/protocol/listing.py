@@ -1,8 +1,8 @@
 """Listings of the data files at a destination, without its work areas.
 
-Another destination inside this one is known by its work area. Where directories are listed one by
-one, a job in there may be over when its area is listed, and may have left no epoch when that was
-looked for. So whoever is about to delete what he has listed looks once more.
+Another destination inside this one is recognized by its work area. Where directories are listed one
+by one, a job in there may be over when its area is listed, and may have left no epoch when that was
+looked for. So whoever is about to delete listed files looks for work areas once more.
 """
 
 from collections.abc import AsyncIterator, Iterable
@@ -57,11 +57,11 @@ async def data_files(job: BoundJob, listing: AsyncIterator[Entry]) -> AsyncItera
 
 
 async def refuse_nested(job: BoundJob, directories: DirectoryNames) -> None:
-    """Refuse to delete files that were listed in *directories*, if a job of another one wrote any.
+    """Refuse to delete files listed in *directories*, if a job of another destination wrote any.
 
     A job has a work area before its first file appears, and what it leaves there stays: so whoever
-    has seen its file sees that. A listing by pages, in the order of names, has shown it already, if
-    it was there at the beginning; there, one request more for each directory would be too many.
+    has seen its file sees its area. A listing by pages, in the order of names, has shown the area
+    if it was there at the beginning; there, one more request for each directory would be too many.
 
     Raises:
         RequestError: There is another destination below this one.
@@ -74,7 +74,7 @@ async def refuse_areas_in(job: BoundJob, directories: Iterable[str]) -> None:
     """Refuse to delete what is in one of *directories*, if that has a work area of its own.
 
     Raises:
-        RequestError: It has.
+        RequestError: One of them has.
     """
 
     async def look(name: str) -> None:

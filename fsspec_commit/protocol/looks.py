@@ -1,7 +1,7 @@
-"""What a job looks at under its claim, early if that may count: what it does hangs on all of it.
+"""What a job looks at under its claim, early if that may count; what it does depends on all of it.
 
-Early looks are few requests, which are lost if they do not count. What may take many, the listing
-of old files, is begun early only where no other job is listed (but see
+Early looks take few requests, which are wasted if they do not count. What may take many, the
+listing of old files, is begun early only where no other job is listed (but see
 :mod:`~fsspec_commit.protocol.list_ahead`); and a job whose new files may have the names of others
 first finds out which names the store takes for one.
 """
@@ -38,7 +38,7 @@ class OldFiles:
     """What a listing of old files has found.
 
     Attributes:
-        list: What writes the list of those that will go; ``None`` if none is listed.
+        list: The writer of the list of files that will go; ``None`` if none are listed.
         outside: Those that stay because they are in no partition.
         stale: The marker that stood beside them, where any are listed.
     """
@@ -53,10 +53,10 @@ class Looks:
     """The looks of a job.
 
     Attributes:
-        is_done: Whether its key has committed, as of :func:`is_done`.
-        data: The name of some file with data, as of :func:`first_visible`.
-        old_files: The files that it replaces, as of :func:`list_replaced`.
-        stale: The marker that stands, as of :func:`seen_success`, where no old files are listed.
+        is_done: Whether its key has committed: see :func:`is_done`.
+        data: The name of some file with data: see :func:`first_visible`.
+        old_files: The files that it replaces: see :func:`list_replaced`.
+        stale: The marker that stands, where no old files are listed: see :func:`seen_success`.
     """
 
     is_done: Look[bool]
@@ -66,7 +66,7 @@ class Looks:
 
 
 def looks_of(job: BoundJob, new: NewFiles, early: EarlyLook, ahead: ListAhead) -> Looks:
-    """The looks of *job*; those that may count *early* are taken then."""
+    """The looks of *job*; *early* takes those that may count early."""
 
     async def old_files(claim: Claim) -> OldFiles:
         outside = FilesOutside()

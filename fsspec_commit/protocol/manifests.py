@@ -49,7 +49,7 @@ class ChosenManifests:
             async for group in groups:
                 for _, manifest in group:
                     yield manifest
-                del group  # The next one is not read beside it, if both are large.
+                del group  # Not held while the next one is read: both may be large.
 
     async def loaded(self) -> AsyncIterator[list[tuple[TaskCommit, ManifestBytes]]]:
         """Each message with its manifest, in order, in groups; the next few are read meanwhile.
@@ -94,7 +94,7 @@ class ChosenManifests:
         return list(zip(group, manifests, strict=True))
 
     async def load(self, message: TaskCommit) -> ManifestBytes:
-        """Read one manifest, exactly as its message names it, unless it is kept.
+        """Read one manifest, exactly the one that its message names; a kept one is not read again.
 
         Raises:
             RecordError: It is gone, or has other bytes.
@@ -189,7 +189,7 @@ class NewFiles:
         return len(self.reusable) > 0 or not all(map(is_visible, self.partitions))
 
     def names_digest(self) -> str:
-        """The SHA-256 of all names, one a line, in order."""
+        """The SHA-256 of all names, one per line, in order."""
         digest = sha256()
         for name in self.names:
             digest.update(name.encode() + b"\n")
@@ -201,7 +201,7 @@ async def check_new_files(job: BoundJob, manifests: ChosenManifests) -> NewFiles
 
     Raises:
         RecordError: A manifest is gone, torn, hostile, or not the one its message names.
-        RequestError: Two files have one name, a file is in no partition where partitions are
+        RequestError: Two files have the same name, a file is in no partition where partitions are
             replaced, or the job has no file at all.
     """
     new = NewFiles(manifests)
@@ -229,7 +229,7 @@ def _bytes_of(group: Sequence[tuple[TaskCommit, ManifestBytes]]) -> int:
 
 
 def another_name(name: str) -> str:
-    """How to give a file another name than the reusable *name*, for the message of a refusal."""
+    """How to give a file a name other than the reusable *name*, for an error message."""
     return 'names="unique"' if is_visible(name) else "another name (hidden ones stay as given)"
 
 
@@ -245,9 +245,9 @@ def outside_partition(destination: str, name: str) -> RequestError:
 
 
 def _refuse_foreign_names(message: TaskCommit, names: Sequence[Target]) -> None:
-    """Refuse, of a job with unique *names*, those without them, but for hidden ones.
+    """Refuse *names* without the suffix of a job with unique names, unless they are hidden.
 
-    They may be those of another job's files, and a forged manifest may name its pending uploads.
+    They may belong to another job, whose pending uploads a forged manifest could name.
     """
     for name in names:
         if not is_hidden_name(name.rpartition("/")[2]):

@@ -1,7 +1,7 @@
 """The marker of a claim, prepared while the claim is taken and the destination is looked at.
 
-To prepare it takes the claim's nonce, and nothing that a look finds. Only what a job without a
-marker of its own leaves depends on the marker that stands, and waits for that.
+Preparing it takes the claim's nonce, and nothing that a look finds. Only a job without a marker of
+its own waits for the look, since what it leaves depends on the marker that stands.
 """
 
 import asyncio
@@ -16,10 +16,10 @@ from fsspec_commit.records.job import Claim, FileIdentity
 
 
 class MarkerUnderWay:
-    """The marker that a decision will name; as a context, withdrawn at its end if none does.
+    """The marker that a decision will name; the context withdraws it at its end if none does.
 
-    Who is interrupted gives up what is still being prepared, and withdraws nothing that is, as with
-    the claim: whoever ends the job removes it, like all that the job has prepared.
+    A driver that is interrupted gives up a marker that is still being prepared, and leaves one that
+    is prepared, as with the claim: whoever ends the job removes it, like all that it has prepared.
     """
 
     def __init__(self, job: BoundJob, new: NewFiles) -> None:
@@ -29,7 +29,7 @@ class MarkerUnderWay:
         self._preparing: asyncio.Future[FileIdentity | None] | None = None
 
     async def __aenter__(self) -> Self:
-        """Nothing is prepared yet."""
+        """Return this object; nothing is prepared yet."""
         return self
 
     async def __aexit__(
@@ -38,18 +38,18 @@ class MarkerUnderWay:
         error: BaseException | None,
         where: TracebackType | None,
     ) -> None:
-        """Send no more requests after this."""
+        """Withdraw the marker, or if interrupted stop preparing it; send no more requests."""
         if kind is None or issubclass(kind, Exception):
             await self.withdraw()
         elif self._preparing is not None:
             await stop(self._preparing)
 
     def begin(self, claim: Claim) -> None:
-        """Begin to prepare the marker of *claim*, whether the claim stands or not.
+        """Begin to prepare the marker of *claim*, whether the claim stands yet or not.
 
-        Not if what stands says which one the job leaves, nor where uploads are kept by path: there
-        a job that publishes its marker drops all others that are prepared, and one that is waited
-        for, or has just ended, would drop this one.
+        Nothing is begun if the marker that stands says which one the job leaves, nor where uploads
+        are kept by path: there a job that publishes its marker drops all others that are prepared,
+        and a job that this one waits for, or that has just ended, would drop this marker.
         """
         if self._job.record.success == "none" or self._job.attempts_in_names:
             return
@@ -70,7 +70,7 @@ class MarkerUnderWay:
             await asyncio.wait({self._preparing})
 
     async def prepared(self, claim: Claim, stale: FileIdentity | None) -> FileIdentity | None:
-        """The marker of *claim*, which is the caller's from now on; ``None`` if it has none.
+        """The marker of *claim*, the caller's from now on; ``None`` if the job leaves none.
 
         Args:
             claim: A claim that stands; what was prepared for another one is withdrawn.
@@ -85,10 +85,10 @@ class MarkerUnderWay:
         return marker
 
     async def withdraw(self) -> None:
-        """Drop what was prepared for the last claim; another one may be claimed with.
+        """Drop what was prepared for the last claim, so that a marker for another may be.
 
-        What is still being prepared is given up, and not repeated where the store does not answer:
-        somebody waits to be told that the job cannot commit now.
+        What is still being prepared is given up, and not retried where the store does not answer:
+        somebody is waiting to be told that the job cannot commit now.
         """
         preparing = self._preparing
         if preparing is None:

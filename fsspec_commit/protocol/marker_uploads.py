@@ -1,9 +1,9 @@
 """Pending uploads of ``_SUCCESS`` that no job can complete any more.
 
-All jobs upload their markers under one name, so only a record says whose an upload is. That of a
-driver which died before it wrote the record, or was never told the id of its upload, has none. Who
-has listed such an upload then looks for jobs that have not decided: without one, nobody can decide
-to publish it. A decided job has recorded its own before that; so records are read last.
+All jobs upload their markers under one name, so only a record says whose an upload is. The upload
+of a driver that died before it wrote the record, or was never told the id of the upload, has none.
+Whoever has listed such an upload then looks for undecided jobs: if there is none, nobody can decide
+to publish it. A decided job recorded its own before it decided; so records are read last.
 """
 
 from collections.abc import Sequence
@@ -27,8 +27,8 @@ async def abandoned_markers(
 ) -> list[PendingUpload]:
     """Those of the *listed* uploads of the marker that hold no byte and that no job will complete.
 
-    None, if there is a job that may still decide, or one at a destination above: its files may have
-    any hidden name. They must have been listed before this is called.
+    If a job may still decide, or there is a job at a destination above, whose files may have any
+    hidden name, it returns none. The uploads must have been listed before this is called.
     """
     if not listed or await _may_be_of_another(store, destination):
         return []
@@ -43,7 +43,7 @@ async def abandoned_markers(
 
 
 async def _may_be_of_another(store: ConfirmedStore, destination: DestinationLayout) -> bool:
-    """Whether there is a job at a destination above, or it is not known."""
+    """Whether there is a job at a destination above; if in doubt, yes."""
     for other in destination.others_above(destination.success):
         areas = await store.list_children_if_allowed(other.areas)
         if areas is None or jobs_among(areas, other):
@@ -52,7 +52,7 @@ async def _may_be_of_another(store: ConfirmedStore, destination: DestinationLayo
 
 
 def _named_by(job: JobState) -> str | None:
-    """The id of the upload that a decision names as the job's marker, if it does."""
+    """The id of the upload that the job's decision names as its marker; ``None`` without one."""
     if job.decision is None or job.decision.record.success is None:
         return None
     try:

@@ -13,9 +13,9 @@ from fsspec_commit.records.job import Published
 from fsspec_commit.store import Directory, Entry, Unusable
 
 _FORGOTTEN_MAX = 4
-"""Epochs that one job deletes. Among many jobs all would delete the same ones, a hundred each."""
+"""The most epochs that one job deletes: else each of a hundred jobs would delete the same ones."""
 _NUMBER_LENGTH = 12
-"""Digits of an epoch's nonce that put it in its place; what is left is as good as unique."""
+"""Digits of an epoch's nonce that fix its place in a listing; the rest are as good as unique."""
 
 
 async def mark_done(job: BoundJob) -> None:
@@ -35,15 +35,15 @@ async def is_done(job: BoundJob) -> bool:
 
 
 async def mark_lost(job: BoundJob) -> None:
-    """Record permanently that files of this job were lost, and those in place are not all."""
+    """Record permanently that files of this job were lost, so that not all are in place."""
     await _touch(job, job.layout.destination.lost(job.layout.job_id))
 
 
 async def begin_epoch(job: BoundJob, beside: Sequence[Entry | Directory]) -> None:
     """Let readers that are listing the destination see that a job has finished meanwhile.
 
-    The new epoch is listed after those that stood *beside* the areas, so that a listing in the
-    order of names, of many pages, cannot pass its place before it stands, and find the others gone.
+    The new epoch sorts after those that stood *beside* the areas, so that a listing of many pages,
+    in the order of names, cannot pass its place before it stands and then find the others gone.
     """
     layout = job.layout.destination
     before = epochs_among(beside, layout)
@@ -56,9 +56,9 @@ async def forget_epochs(
     """Delete epochs that stood *beside* the areas, once the job's own stands, and no others.
 
     An epoch that another job created in between stays, since a reader may have seen only what was
-    there before it. One too many says no more than one, so one that cannot be deleted is left to
-    the next job, and so is what there is of more than a few: which a job deletes is left to chance,
-    so that jobs that end together do not all delete the same ones.
+    there before it. An extra epoch says no more than one does, so one that cannot be deleted is
+    left to the next job. If there are more than a few, a job deletes a few of them, picked at
+    random, so that jobs that end together do not all delete the same ones.
     """
     layout = job.layout.destination
     before = epochs_among(beside, layout)

@@ -129,7 +129,7 @@ async def collect_messages(job: BoundJob, task_count: int) -> AsyncIterator[Sequ
 
     Raises:
         RequestError: A task has no message yet.
-        RecordError: A record is not of its task.
+        RecordError: A record does not belong to its task.
     """
 
     async def read(task_id: int) -> TaskCommit | None:
@@ -165,7 +165,7 @@ class MissingTasks:
         self._runs: list[range] = []
 
     def add(self, run: range) -> None:
-        """Add a range of tasks above all that were added."""
+        """Add a range of tasks whose numbers are above all that were added before."""
         if not run:
             return
         self.count += len(run)

@@ -45,8 +45,8 @@ from fsspec_commit.store import Directory, Entry, Unusable
 
 _LISTINGS_AT_ONCE_MIN, _LISTINGS_AT_ONCE_MAX = 4, 32
 _LISTED_MAX = 4096
-"""A directory with wanted ones below is held while names in it are compared: beyond this many files
-at once, such directories are listed singly."""
+"""The listing of a directory with wanted ones below is held while its names are compared: beyond
+this many entries at once, such directories are listed one by one."""
 
 
 @dataclass(slots=True)
@@ -87,7 +87,7 @@ async def old_files_of_partitions(
 ) -> AsyncIterator[Found]:
     """The files of *written* partitions without their subdirectories, of declared ones with them.
 
-    Also every file in the path of one of the *directories* of new files. Files that are in no
+    Also every file that has the name of one of the *directories* of new files. Files that are in no
     partition are added to *outside*.
 
     Raises:
@@ -100,7 +100,7 @@ async def old_files_of_partitions(
 
 
 class _Walk:
-    """Walks down only where a partition can be, or another spelling of one."""
+    """Walks down only where a partition, or another spelling of one, may be."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class _Walk:
         level.add([Spot("", "")])
         while level:
             whole, above, below = Level(), Level(), Level()
-            # What is in `whole` is read when the lowest have been, and have left it there.
+            # `_lowest` fills `whole` while the lowest are read; `whole` is read after them.
             for spots in (self._lowest(level, whole, above), iter(whole)):
                 async with ending(self._files_of(spots)) as files:
                     async for found in files:
@@ -145,7 +145,7 @@ class _Walk:
         self._refuse_spelled_twice()
 
     def _lowest(self, level: Iterable[Spot], whole: Level, above: Level) -> Iterator[Spot]:
-        """The spots below which none is looked for; others are added to *whole*, or to *above*."""
+        """The spots with nothing wanted below; add declared ones to *whole*, others to *above*."""
         for spot in level:
             if spot.wanted in self._declared:
                 whole.add([spot])
@@ -155,7 +155,7 @@ class _Walk:
                 yield spot
 
     async def _files_of(self, spots: Iterator[Spot]) -> AsyncIterator[Found]:
-        """The files to be deleted in *spots*, side by side."""
+        """The files to be deleted in *spots*, which are listed concurrently."""
         few = list(islice(spots, 2))
         if len(few) == 1:
             async with ending(self._files_in(few[0])) as files:
@@ -191,7 +191,7 @@ class _Walk:
                     yield name, child
 
     async def _files_among(self, above: Iterable[Spot], below: Level) -> AsyncIterator[Found]:
-        """The files to be deleted in directories that have wanted ones *below*, added to that."""
+        """The files to be deleted in directories *above* wanted ones; adds those to *below*."""
         coming = iter(above)
         while spots := list(islice(coming, self._at_once)):
             listed = await self._list_all(spots)
@@ -292,7 +292,7 @@ class _Walk:
     ) -> None:
         """Refuse a directory that is not listed but exists, under another name.
 
-        The store is asked only if a similar name is listed, so hardly ever.
+        The store is asked only if a similar name is listed, which is rare.
         """
         for names in alike.values():
             others = [name for name in names if name in listed]

@@ -1,11 +1,12 @@
 """The other jobs of a destination, looked at together, after a claim: which of them are in its way?
 
-The name of a claim says what it holds, and so does a listing that was begun when our claim stood. A
-claim that it does not show came after ours, and so whoever wrote it sees ours. So a job that shows
-none, or none that may conflict, is passed, and nothing of it is read: neither its decision, which
-is about one of those claims or about a later one, nor ``job.json``. Only an area that does not show
-``job.json`` is looked at more closely, whatever claims it shows: when that is gone, they go in any
-order, and the one that the job decided on may have gone before others.
+The name of a claim says what the claim holds, so a listing of an area says it as well. A claim that
+is missing in a listing begun when our claim stood came after ours, so whoever wrote it sees ours.
+So a job that shows neither a claim nor a decision, or no claim that may conflict, is passed, and
+nothing of it is read: neither its decision, which is about one of those claims or about a later
+one, nor ``job.json``. Only if an area does not show ``job.json`` is it looked at more closely,
+whatever claims it shows: once that is gone, claims go in any order, and the one that the job
+decided on may have gone before others.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,9 +21,9 @@ from fsspec_commit.records.job import JobRecord
 from fsspec_commit.records.outline import Outline
 
 _LISTED_TOGETHER_MAX = 64
-"""Areas that one request lists, where names come in order: of a page each has 15 names."""
+"""Areas that one request lists, where names come in order: a page has room for 15 names of each."""
 _WORTH_ANOTHER = 8
-"""With fewer areas on a page the others are listed one by one, many at the same time."""
+"""If a page shows fewer areas than this, the rest are listed one by one, many at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +32,11 @@ class Met:
 
     Attributes:
         in_the_way: Those that are in the way, oldest first.
-        all_are_passed: Whether names of one moment, or shown in their order, say of each that it is
-            not in the way, and was not over when they did. A listing of several moments in any
-            order may show ``job.json``, and the claim, when it comes to that, no more; and one that
-            was read as well may have been in the way, and be over by now, or have withdrawn its
-            claim.
+        all_are_passed: Whether names of one moment, or shown in their order, say of each job that
+            it is not in the way, and was not over at that time. A listing of several moments in any
+            order may show ``job.json``, and then miss the claim, which has gone meanwhile; and a
+            job whose records were read as well may have been in the way, and be over by now, or
+            have withdrawn its claim.
     """
 
     in_the_way: list[JobLayout]
@@ -43,7 +44,7 @@ class Met:
 
 
 def is_passed(mine: Outline, other: JobLayout, children: Children) -> bool:
-    """Whether the names in the area of *other* say that it is not over, nor in our claim's way."""
+    """Whether the names in the area of *other* say that it is neither over nor in our way."""
     if other.spec not in children:
         return False
     claims = [nonce for nonce in map(other.claim_nonce, children) if nonce is not None]
@@ -67,7 +68,7 @@ async def those_in_the_way(
         store: Where the jobs are.
         others: The jobs.
         mine: The outline of our claim, which stands.
-        in_the_way: Whether a job is, as its records say.
+        in_the_way: Whether a job is in the way, by what its records say.
     """
 
     async def found(other: JobLayout) -> tuple[bool, bool]:
@@ -97,7 +98,7 @@ async def those_in_the_way(
 
 
 def _cut(others: Sequence[JobLayout], size_max: int) -> Iterator[Sequence[JobLayout]]:
-    """As few parts as there must be, alike in size: one of its own would wait for the others."""
+    """As few parts as possible, alike in size: a job in one of its own would wait for the rest."""
     parts = -(-len(others) // size_max)
     for part in range(parts):
         yield others[part * len(others) // parts : (part + 1) * len(others) // parts]
@@ -119,8 +120,8 @@ async def _not_passed(
             break
         paths, is_whole = page
         shown = _by_job(rest[0].destination, paths)
-        # Of the last directory on a page there may be more on the next one. They sort with their
-        # slash: what only begins like an area, and goes on with "-", comes before that area.
+        # The next page may show more of the last directory on this one. Directories sort with their
+        # slash: a name that begins like an area's and goes on with "-" comes before that area.
         last = max((f"{name}/" for name in shown), default="")
         seen = rest if is_whole else [one for one in rest if f"{one.job_id}/" < last]
         left = [one for one in seen if not is_passed(mine, one, shown.get(one.job_id, ()))]
@@ -133,7 +134,7 @@ async def _not_passed(
 
 
 def _by_job(destination: DestinationLayout, paths: Iterable[StorePath]) -> dict[str, Children]:
-    """Of each job on a page the files directly in its area."""
+    """The files directly in the area of each job on a page."""
     shown: dict[str, set[StorePath]] = {}
     for path in paths:
         name, _, below = destination.below(destination.areas, path).partition("/")

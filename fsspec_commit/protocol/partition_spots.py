@@ -17,7 +17,7 @@ class Spot(NamedTuple):
 
     @property
     def is_spelled_otherwise(self) -> bool:
-        """Whether it is another spelling."""
+        """Whether the directory is another spelling of the wanted one."""
         return self.name != self.wanted
 
 
@@ -53,7 +53,7 @@ class Ways:
     Attributes:
         above: The directory.
         wanted: Partitions, and the directories above them.
-        alike: The last names below *above*, listed or wanted, that readers decode like others.
+        alike: The last names below *above*, listed or wanted, that readers decode to the same.
     """
 
     above: Spot

@@ -37,7 +37,7 @@ class Placing:
             self._progress(files)
 
     def failed(self, error: PartialCommitError) -> PartialCommitError:
-        """The error for *error*, which came while files were published."""
+        """The error to raise for *error*, which came while files were being published."""
         job = self._job
         done, command = f"{self._done} of {self._total} files", job.settle_command("resume")
         if isinstance(error, FileLostError):
@@ -62,10 +62,10 @@ class Placing:
 
 
 async def make_directories(job: BoundJob, new: NewFiles, placing: Placing) -> None:
-    """Make the directories of the new files where they are to be made before; nothing is shown.
+    """Make the new files' directories in advance, where that pays; no file becomes visible.
 
     Raises:
-        PartialCommitError: One was not made, or it is not known.
+        PartialCommitError: One was not made, or it is not known whether it was.
     """
     try:
         await _make_directories(job, new)
@@ -95,9 +95,9 @@ async def publish_files(
         new: The new files.
         replaced: The old files, some of which may be replaced in place.
         resuming: Whether an earlier driver may have published some.
-        lost: Called with each file whose source is gone for good; ``None`` to raise then.
+        lost: Collects the files whose sources are gone for good; ``None`` to raise then.
         placing: Counts the files in place.
-        elsewhere: Others who publish some of them; the rest is published here.
+        elsewhere: Workers elsewhere that publish some of them; the rest is published here.
     """
     placing.is_under_way = True
     manifests = new.manifests
@@ -142,7 +142,7 @@ async def say_published(
 
 
 def losses(published: Published, lost: Sequence[str]) -> list[str]:
-    """The warning about files that were left out: their names, or how many if another did."""
+    """The warning about files left out: their names, or how many if another driver did so."""
     if published.lost and not lost:
         others = f"lost: {published.lost} of the files were left out by who resumed the job before"
         return [f"{others}; no old file is deleted, and no {SUCCESS} written"]

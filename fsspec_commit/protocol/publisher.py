@@ -1,4 +1,4 @@
-"""Who may run the slices of a decided job, as callers and as the protocol see it."""
+"""What may run the slices of a decided job, as callers and as the protocol see it."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
@@ -11,13 +11,13 @@ class Publisher(Protocol):
 
     A job whose commit is decided can be cut into slices, which others publish. Whoever runs a slice
     opens the store with the credentials of its own environment, and reads what was decided before
-    it changes anything. A slice may be run late, twice, or not at all: what is not answered for is
-    done by the driver itself.
+    it changes anything. A slice may be run late, twice, or not at all: the driver itself does those
+    that no answer has come for.
 
-    A publisher may say more of itself by attributes: ``width``, about how many calls it runs at
-    once, which is read on a thread of its own when there are slices to cut; ``runs_once``, true if
-    it never begins a call a second time, so that files need not be looked at again; and by a method
-    ``stop()``, which another thread calls if the caller is interrupted: it must not wait.
+    A publisher may describe itself further by attributes: ``width``, about how many calls it runs
+    at once, which is read on a thread of its own when there are slices to cut; ``runs_once``, true
+    if it never begins a call a second time, so that files need not be looked at again. It may have
+    a method ``stop()``, which another thread calls if the caller is interrupted: it must not block.
     """
 
     def map(self, function: Callable[[str], str], texts: Sequence[str], /) -> Iterable[str]:

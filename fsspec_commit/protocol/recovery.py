@@ -44,9 +44,9 @@ class JobInfo:
 
     Attributes:
         job_id: The job.
-        state: How far it has got. ``"damaged"``: a record cannot be read, so it is left alone;
-            ``"newer"``: so is it, since a newer version of this library wrote that. ``"unknown"``:
-            the caller may not look at it, or cannot reach it, and it may be at work.
+        state: How far it has got. ``"damaged"``: a record cannot be read, so the job is left alone.
+            ``"newer"``: likewise, since a newer version of this library wrote it. ``"unknown"``:
+            the caller may not look at the job, or cannot reach it, and it may be at work.
         mode: Its mode.
         started: When it was started, by the clock of that machine.
         host: The machine that started it.
@@ -73,7 +73,7 @@ async def jobs(store: ConfirmedStore, check: Check) -> AsyncIterator[JobInfo]:
     """Every job that has an area, oldest first; a finished job has none.
 
     Something else at the path of an area is shown as a damaged job, before the others. A job that
-    *check* refuses, and that nobody can finish here, is shown as damaged as well.
+    *check* refuses cannot be finished here, and is shown as damaged as well.
     """
     destination = DestinationLayout(store.root)
     areas = await store.list_area(destination.areas)

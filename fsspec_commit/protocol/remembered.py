@@ -1,9 +1,10 @@
-"""A start on facts that are remembered: whether they hold is asked while the job begins.
+"""A start on remembered facts: the store is asked whether they hold while the job begins.
 
-The facts by which a committer is chosen are asked of a store before ``job.json`` is created, which
-names them. Who remembers them from an earlier job begins at once, and asks beside that. Until the
-answer has come nobody is given the job, not even its own driver: no task writes and nobody commits
-by facts that do not hold. If they do not, the job is aborted, and another one begun under a new id.
+The facts by which a committer is chosen are asked of a store before ``job.json``, which names them,
+is created. A process that remembers them from an earlier job begins at once, and asks meanwhile.
+Until the answer has come nobody is given the job, not even its own driver: no task writes and
+nobody commits by facts that do not hold. If they do not, the job is aborted, and another one begun
+under a new id.
 
 What is left if the driver dies meanwhile, or the store refuses, is what any start may leave: a job
 that nobody works on. It has no claim, so it is in nobody's way, and `clean` removes it.
@@ -20,13 +21,13 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.store import Confirm
 
 IsInVain: TypeAlias = Callable[[], bool]
-"""Whether an answer is there by now by which what is being done is in vain."""
+"""Whether an answer has come by now that makes the start in vain."""
 
 _log = logging.getLogger("fsspec_commit")
 
 
 class FactsChangedError(Exception):
-    """What is remembered of a store does not hold any more."""
+    """What is remembered of a store no longer holds."""
 
 
 async def begun_on_facts(
@@ -35,14 +36,14 @@ async def begun_on_facts(
     """The job that *begin* begins while *confirms* are asked; withdrawn if one does not hold.
 
     Both are awaited whichever fails: a ``job.json`` that is still on its way could not be
-    withdrawn, and a failure by facts that do not hold is none.
+    withdrawn, and a failure that is due to facts that do not hold does not count.
 
     Args:
-        begin: Begins the job; told whether that is in vain by now, so that it tries no other id.
-        confirms: Ask whether a fact holds.
+        begin: Begins the job; can ask whether that is in vain by now, and then tries no other id.
+        confirms: Each asks whether a fact holds.
 
     Raises:
-        FactsChangedError: One does not hold.
+        FactsChangedError: A fact does not hold.
         Exception: What one of *confirms* raises, or *begin*.
     """
     if not confirms:
@@ -70,7 +71,7 @@ def _holds(answer: asyncio.Future[bool]) -> bool:
 
 
 async def _withdraw(job: BoundJob, why: BaseException) -> None:
-    """Abort a job that nobody was given; if that fails, *why* says so as well."""
+    """Abort a job that nobody was given; if that fails, a note on *why* says so."""
     try:
         await abort_job(job, by="its driver, before it was given to anybody")
     except JobNotActiveError:

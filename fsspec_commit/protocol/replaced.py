@@ -59,14 +59,14 @@ def replaces(job: BoundJob) -> bool:
 
 
 def minds_data(job: BoundJob) -> bool:
-    """Whether the job does nothing where there is data."""
+    """Whether existing data keeps the job from writing anything."""
     return job.record.mode in {"error", "ignore"}
 
 
 async def may_write(
     job: BoundJob, new: NewFiles, existing_data: Callable[[], Awaitable[str | None]]
 ) -> bool:
-    """Whether the mode lets the job go on, given existing data; final, since it is under the claim.
+    """Whether the mode lets the job go on, given existing data; final, since our claim stands.
 
     Args:
         job: The job, bound.
@@ -113,7 +113,7 @@ async def list_replaced(
     has made *writer* has it discard what was written.
 
     Raises:
-        TooMuchError: The job looks ahead, and there is more than is worth it.
+        TooMuchError: The job looks ahead, and there are more files than that is worth.
     """
     directories = to_look_up(new.partitions.with_those_above())
     if job.record.mode == "overwrite":
@@ -160,7 +160,7 @@ def _line(job: BoundJob, name: str, entry: Entry, *, in_place: bool) -> bytes:
 class _Summaries:
     """The hidden files that describe others, however they are spelled.
 
-    A file that is called ``_METADATA`` is read as ``_metadata`` where the store takes them for one.
+    A file named ``_METADATA`` is read as ``_metadata`` where the store takes both names for one.
     """
 
     def __init__(self, job: BoundJob) -> None:
@@ -168,7 +168,7 @@ class _Summaries:
         self._spelled: Callable[[str], str] | None = None
 
     async def include(self, name: str) -> bool:
-        """Whether *name* is one of them."""
+        """Whether *name* is that of such a file here."""
         if is_summary_file(name) or not is_summary_file(folded(name)):
             return is_summary_file(name)
         if self._spelled is None:
@@ -268,7 +268,7 @@ class ReplacedFiles:
 async def lines_of(
     replaced: ReplacedFiles, ranges: Iterable[ListRange]
 ) -> AsyncIterator[list[ReplacedFile]]:
-    """Some lines of the list, which whoever has cut it has verified.
+    """Some lines of the list, all of which was verified when it was cut.
 
     Raises:
         RecordError: They are not those that were there then; or they name a file that no driver of
@@ -293,7 +293,7 @@ async def recall_replaced(
 
     Raises:
         RecordError: It is not the list that the decision names; or it names a file that no driver
-            of the job could have listed. Nothing has been touched for its sake.
+            of the job could have listed. Nothing has been changed because of it.
     """
     replaced = ReplacedFiles(job, decision.record, short=short)
     tokens = NameTokens(reusable)
@@ -312,7 +312,7 @@ async def recall_replaced(
 
 
 def _check_line(job: BoundJob, file: ReplacedFile) -> None:
-    """Refuse a line that is not as :func:`list_replaced` writes one, whatever its digest."""
+    """Refuse a line that :func:`list_replaced` would not write, whatever the list's digest."""
     why = f"{file.name!r} cannot be told from a newer file of that name"
     try:
         if job.removal.may_take(existing_name(file.name), in_place=file.in_place):

@@ -1,8 +1,8 @@
 """All jobs of a destination, as a reader finds them, and whether any has moved between two looks.
 
-Some of what a job has done is visible from its decision to its end, and does not count. So a reader
-must know of each how far it has come, and that it came no further meanwhile. One that is over has
-left an epoch, and another one that began and ended in between has, too.
+From a job's decision to its end some files are visible that do not count. So a reader must know of
+each job how far it has come, and that it came no further meanwhile. One that is over has left an
+epoch, and so has one that began and ended between the two looks.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -83,9 +83,9 @@ class Look:
 
 
 def _is_steady(earlier: SeenJob | None, later: SeenJob | None) -> bool:
-    """Whether a job did nothing visible between two looks, in each of which it may be missing.
+    """Whether a job did nothing visible between two looks, either of which may not show it.
 
-    One that is missing later, and had not decided, was aborted: had it finished, there would be
+    A job that had not decided, and is missing later, was aborted: had it finished, there would be
     another epoch. One that was listed, and is over when its state is read, may have finished just
     then. So may one whose area was empty before, since it had not begun, and is gone by now.
     """
@@ -120,9 +120,9 @@ async def look_at_all(store: ConfirmedStore) -> Look:
         damage = RecordError(f"{state.layout.area!r}: {state.damage}", job_id=state.layout.job_id)
         jobs.append(SeenJob(state.layout, Phase.DAMAGED, damage=damage))
     if whole is None or _are_some_empty(jobs):
-        # An epoch must not have been listed before an area was, or before one was found empty, or
-        # else a job that has finished between the two would be in neither. And one listing of
-        # several moments may show neither of two epochs.
+        # Epochs must be listed after the areas, and after one was found empty, or else a job that
+        # has finished between the two would be in neither. And one listing of several moments may
+        # show neither of two epochs.
         again = await _list_again(store, destination, is_first_whole=whole is not None)
         areas += again
         jobs = _with_ended(jobs, again, destination)
@@ -131,7 +131,7 @@ async def look_at_all(store: ConfirmedStore) -> Look:
 
 
 def _are_some_empty(jobs: Iterable[SeenJob]) -> bool:
-    """Whether the area of one may have gone since all were listed, and left an epoch."""
+    """Whether an area was found empty: its job may have ended since all were listed."""
     return any(job.phase is Phase.EMPTY for job in jobs)
 
 
@@ -152,7 +152,7 @@ async def _list_again(
 def _with_ended(
     jobs: Sequence[SeenJob], again: Sequence[Listed], destination: DestinationLayout
 ) -> list[SeenJob]:
-    """The jobs, of which those whose areas were empty may have gone when all are listed *again*."""
+    """The jobs; one whose area was empty is marked as ended if it is not listed *again*."""
     there = {layout.job_id for layout in jobs_among(again, destination)}
     return [
         replace(job, phase=Phase.ENDED)
@@ -183,7 +183,7 @@ async def _read_job(
 
 
 async def _read_decided(store: ConfirmedStore, layout: JobLayout, *, is_published: bool) -> SeenJob:
-    """The state of a job in whose area a decision is listed, and ``published`` with it or not."""
+    """The state of a job in whose area a decision is listed, with or without ``published``."""
     decision = await standing_decision(store, layout)
     if decision is None:
         return SeenJob(layout, Phase.OVER)
@@ -201,7 +201,7 @@ async def _read_decided(store: ConfirmedStore, layout: JobLayout, *, is_publishe
 async def _read_void(store: ConfirmedStore, layout: JobLayout) -> SeenJob:
     """A job without ``job.json``: over, unless somebody has deleted that from a decided job.
 
-    Where there are directories its area is there before it begins, with nothing in it.
+    Where there are directories a job's area is there before the job begins, with nothing in it.
     """
     if store.directories is not None and not await _has_begun(store, layout):
         return SeenJob(layout, Phase.EMPTY)
@@ -214,8 +214,8 @@ async def _read_void(store: ConfirmedStore, layout: JobLayout) -> SeenJob:
 async def _has_begun(store: ConfirmedStore, layout: JobLayout) -> bool:
     """Whether a job without ``job.json`` had one, which is the first thing in an area.
 
-    It is looked for after the listing, of which a later page may show what an earlier one was too
-    early for.
+    It is looked for once more after the listing: the page that should show it may have been listed
+    before it stood, and a later page after that.
     """
     children = {child.path for child in await store.list_area(layout.area)}
     if not children or layout.spec in children:

@@ -2,7 +2,7 @@
 
 Between its claim and its decision a job may take long to list what it replaces. An older job that
 waits for it must not take it for dead, nor wait for ever if it is. So the job renews an empty file,
-and an older job that has looked often enough, for long enough, and found no other file takes it for
+and an older job that has looked often enough, for long enough, and found no new one takes it for
 dead. Correctness does not depend on this: fencing a job is always safe, and only a waste if the job
 is alive.
 """
@@ -35,14 +35,14 @@ class SignOfLife:
         self._last: StorePath | None = None
 
     def begin(self) -> None:
-        """Renew the file from now on; a job that decides soon has no file to renew."""
+        """Begin to renew the file, a while from now: a job that decides soon creates none."""
         self._first = asyncio.get_running_loop().call_later(BEAT_S, self._begin_to_beat)
 
     def _begin_to_beat(self) -> None:
         self._beating = asyncio.ensure_future(self._beat())
 
     async def end(self) -> None:
-        """Stop renewing the file; an error of an adapter in doing so is not the job's."""
+        """Stop renewing the file; if an adapter failed to renew it, the job does not fail."""
         if self._first is not None:
             self._first.cancel()
         beating = self._beating
@@ -52,7 +52,7 @@ class SignOfLife:
         self._beating = None
         error = None if beating.cancelled() else beating.exception()
         if error is not None:
-            # By its name only: what a client says of a request may hold its signature.
+            # By its type only: a client's error message may contain the signature of a request.
             what, job_id = type(error).__name__, self._job.record.job_id
             _log.warning("job %s could no longer show that it lives: %s", job_id, what)
 

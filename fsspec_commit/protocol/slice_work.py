@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 async def run_slice(job: BoundJob, piece: Slice) -> SliceAnswer:
-    """Do what *piece* says, and tell what has become of it; safe to repeat, by anyone.
+    """Do what *piece* says, and return what has become of it; safe to repeat, by anyone.
 
-    A failure of the store is told as well. Then nothing is known of the slice but that doing it
-    again does what is left.
+    A failure of the store is returned as well, not raised. Then nothing is known of the slice
+    except that doing it again does what is left.
     """
     try:
         if isinstance(piece, PublishSlice):
@@ -70,10 +70,10 @@ async def _delete(job: BoundJob, piece: DeleteSlice) -> SliceAnswer:
 
 
 async def _decision(job: BoundJob, piece: Slice) -> Standing[Decision]:
-    """The decision that the slice is of, if it is the one that stands.
+    """The decision that the slice belongs to, if it is the one that stands.
 
     Raises:
-        JobNotActiveError: The job is over, or never was.
+        JobNotActiveError: None stands, or another one: the job may be over.
     """
     decision = await standing_decision(job.store, job.layout)
     if decision is None or decision.record.nonce != piece.decision:

@@ -1,9 +1,9 @@
 """What a reader should see: whole jobs only, while others commit, die and are resumed.
 
-A reader looks at all jobs, lists the files, and looks again. If nothing has changed in between that
-matters, each job was in one state all the time, and what belongs to none of the states that count
-is left out: the new files of jobs that are publishing, and the old files of those that have
-published. Otherwise it lists again. A job that began and finished in between is shown by the epoch.
+A reader looks at all jobs, lists the files, and looks again. If nothing that matters has changed in
+between, each job was in one state all the time, and what does not count in that state is left out:
+the new files of jobs that are publishing, and the old files of those that have published.
+Otherwise the reader lists again. A job that began and finished in between is shown by the epoch.
 
 The rules were checked over every interleaving of small jobs with one reader.
 """
@@ -40,19 +40,19 @@ from fsspec_commit.protocol.seen_jobs import Look, SeenJob, look_at_all
 T = TypeVar("T")
 
 TRIES_MAX = 64
-"""How often the files are listed, before it is given up because jobs come and go all the time."""
+"""How often the files are listed before the reader gives up, if jobs come and go all the time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who reads a destination.
+    """A reader of a destination.
 
     Attributes:
         store: The store.
         url: The destination as messages and commands name it.
         bind: Binds a job whose records say which files to leave out.
-        opened_above: Opens the directory so many levels above, if the store may refuse to show
-            what is not below the destination.
+        opened_above: Opens the directory that many levels above the destination, if the store may
+            refuse to show what is not below that.
     """
 
     store: ConfirmedStore
@@ -92,7 +92,7 @@ async def steadily(reader: Reader, examine: Callable[[Look], Awaitable[T]]) -> T
 
     Raises:
         SnapshotUnstableError: No two looks agreed.
-        RequestError: This is no destination, but lies inside one.
+        RequestError: This is not a destination, but lies inside one.
     """
     look = await look_at_all(reader.store)
     for _ in range(TRIES_MAX):
@@ -105,7 +105,7 @@ async def steadily(reader: Reader, examine: Callable[[Look], Awaitable[T]]) -> T
         later = await look_at_all(reader.store)
         if look.agrees_with(later):
             if not later.epochs and not later.jobs:
-                # Not before: the first job above may have begun since.
+                # Not asked earlier: the first job of a destination above may have begun since.
                 await _refuse_inside_another(reader)
             if failure is not None:
                 raise failure
@@ -119,16 +119,16 @@ async def steadily(reader: Reader, examine: Callable[[Look], Awaitable[T]]) -> T
 
 
 async def hidden_by(reader: Reader, look: Look) -> list[Hides]:
-    """What tells the visible files that do not count, by one rule for each job that hides some.
+    """The rules that tell which visible files do not count, one for each job that hides some.
 
     Raises:
-        RecordError: A record cannot be read that says which they are.
+        RecordError: A record that says which they are cannot be read.
         JobNotActiveError: A job has ended since the look.
         SnapshotUnstableError: No one listing shows the old files of all jobs as they noted them.
     """
     rules: list[Hides] = []
     deleting: list[BoundJob] = []
-    # Those that delete come last: the listing that follows shows tokens in the form of the last.
+    # Jobs that delete come last: the listing that follows shows tokens in the last job's form.
     for job in sorted(look.jobs.values(), key=lambda job: job.published is not None):
         try:
             hides = await _hidden_by_one(reader, job, deleting)
@@ -141,7 +141,7 @@ async def hidden_by(reader: Reader, look: Look) -> list[Hides]:
 
 
 async def _hidden_by_one(reader: Reader, job: SeenJob, deleting: list[BoundJob]) -> Hides | None:
-    """What tells the files of one job that do not count; one that deletes joins *deleting*."""
+    """The rule for what one job hides; a job that deletes is added to *deleting*."""
     if job.decision is None:
         return None
     if job.published is None:
@@ -153,7 +153,7 @@ async def _hidden_by_one(reader: Reader, job: SeenJob, deleting: list[BoundJob])
 
 
 def _refuse_two_forms(reader: Reader, deleting: Sequence[BoundJob]) -> None:
-    """Refuse to tell old files by tokens that name versions for one job, and none for another."""
+    """Refuse to tell which files are old if tokens name versions for one job, not another."""
     by_form = {job.record.capabilities.tells_contents_apart: job for job in deleting}
     if len(by_form) > 1:
         one, other = (job.record.job_id for job in by_form.values())
@@ -221,9 +221,9 @@ def _refuse_nested(reader: Reader, name: str) -> None:
 
 
 async def _refuse_inside_another(reader: Reader) -> None:
-    """Refuse a directory of a destination: the jobs that write to it are known above it only.
+    """Refuse a directory inside a destination: the jobs that write to it are known only above it.
 
-    Directories above that nobody may list are passed over.
+    Directories above that the caller may not list are skipped.
     """
     destination = DestinationLayout(reader.store.root)
     for other in destination.others_above(destination.areas):

@@ -17,7 +17,7 @@ from fsspec_commit.protocol.replaced import destination_exists, refuse_what_must
 
 
 async def has_nothing_to_do(job: BoundJob) -> bool:
-    """Whether the job has nothing to do; checked again, finally, under the claim.
+    """Whether the job has nothing to do; only the later check, under the claim, is final.
 
     Raises:
         DestinationExistsError: ``mode="error"``, and the destination holds data.
@@ -80,7 +80,7 @@ async def create_job(job: BoundJob, *, failed: int) -> str | None:
             return str(cause or error)
         refusal = cause
     if refusal is not None:
-        # So would be any other id. Raised above, it would be the cause of its own cause.
+        # Any other id would be refused, too. Raised above, it would be the cause of its own cause.
         raise refusal
     if created is None:
         return f"{layout.spec!r} is another's"

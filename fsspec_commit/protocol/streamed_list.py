@@ -45,14 +45,14 @@ class ShortList:
 
 
 async def _nothing() -> None:
-    """Awaited before a list is written that need not wait for anything."""
+    """What a list awaits before it is written, if it need not wait for anything."""
 
 
 class ListWriter:
     """Writes a list, a line at a time: a short one in one request, a long one streamed.
 
     A short list is created like any record, with its outcome confirmed; if writing a long one
-    fails, the commit does. Nothing of a long one is written until *before_it_writes* has returned.
+    fails, so does the commit. Nothing of a long one is written before *before_it_writes* returns.
 
     Attributes:
         path: Where the list is to stand; fixed once a part of it is written.
@@ -88,7 +88,7 @@ class ListWriter:
 
     @property
     def content(self) -> bytes:
-        """What was added to a list of which nothing is written yet."""
+        """What was added to the list, nothing of which is written yet."""
         return bytes(self._held)
 
     def adopt(self, data: bytes) -> bool:
@@ -190,7 +190,7 @@ async def read_list(
 async def cut_list(
     store: ConfirmedStore, path: StorePath, listed: Listed, *, lines_max: int
 ) -> list[ListRange]:
-    """Cut the list at *path* into ranges of at most so many lines, and verify all of it.
+    """Cut the list at *path* into ranges of at most *lines_max* lines, and verify all of it.
 
     Raises:
         RecordError: It is not the list that the decision names.
@@ -241,7 +241,7 @@ async def read_lines(
     """Read some lines of the list at *path*; all are verified before any is returned.
 
     Raises:
-        RecordError: They are not those that whoever has verified the list has found there.
+        RecordError: They are not those that were there when the list was verified.
     """
     data = bytearray()
     while len(data) < lines.length:
@@ -261,7 +261,7 @@ async def _pieces(
 ) -> AsyncIterator[bytes]:
     """The content of *path*, read in large requests and returned in smaller pieces.
 
-    Less than was asked for is the end if the list *is_whole* with it: none is looked for after it.
+    An answer shorter than asked for is the end if the list *is_whole* with it: no more is read.
     """
     if short.data is not None:
         for piece in _split(short.data):

@@ -3,7 +3,7 @@
 A stale driver cannot write its marker over a later job's, because publishing consumes what was
 prepared. The marker of an earlier job is removed first, so that it never stands for half a job.
 That job may be unfinished: so whoever removes a marker leaves one, and a job that finds its own
-gone asks whether another one is about to publish one.
+gone asks whether another job is about to publish a marker.
 """
 
 from itertools import islice
@@ -24,7 +24,7 @@ from fsspec_commit.store import Directory
 FILENAMES_MAX = 10_000
 """Hadoop's marker lists at most 100 names; more are for people who compare, not for programs.
 
-What lists still more, no version has written.
+No version of this library has written one that lists still more.
 """
 _LOOKS_MAX = 8
 
@@ -47,10 +47,10 @@ async def prepare_success(
 def _kind(job: BoundJob, stale: FileIdentity | None) -> Success:
     """Which marker the job leaves: its own, or one in the place of *stale*.
 
-    A job that adds to data removes the marker that speaks for them, perhaps of a job that is not
-    finished, and does not conflict: when all is in place again, one must stand. One that replaces
-    all the data waits for every other job, and its marker goes with the data. Where a marker cannot
-    go, one that names files is replaced by a job that may replace these.
+    A job that adds to data removes the marker that speaks for them, perhaps that of an unfinished
+    job with which it does not conflict: when all is in place again, a marker must stand. A job that
+    replaces all the data waits for every other job, and the marker goes with the data. Where a
+    marker cannot be removed, one that names files is replaced by a job that may replace these.
     """
     own, mode = job.record.success, job.record.mode
     if own != "none" or stale is None:
@@ -65,7 +65,7 @@ def _kind(job: BoundJob, stale: FileIdentity | None) -> Success:
 
 
 def success_data(job: BoundJob, new: NewFiles) -> bytes:
-    """The marker as Hadoop's tools read it."""
+    """The content of the marker, as Hadoop's tools read it."""
     now = job.store.ids.now()
     record = SuccessData(
         timestamp=round((now - NEVER).total_seconds() * 1000),
@@ -142,9 +142,10 @@ async def publish_success(
 ) -> tuple[str, ...]:
     """Publish the marker that the decision names, if it names one and no file was lost.
 
-    If it is gone, it may have been published, and been removed by another job that is about to
-    publish its own, for this one as well. A marker that is lost is never prepared again: a driver
-    that was superseded could publish the second one after the next job has begun to publish.
+    If the prepared one is gone, it may have been published, and then removed by another job that is
+    about to publish its own, which serves for both. A marker that is lost is never prepared again:
+    a driver that was superseded could publish the second one after the next job has begun to
+    publish.
 
     Returns:
         Warnings: that the marker is lost, if that is accepted.
@@ -179,10 +180,10 @@ async def publish_success(
 async def _others(job: BoundJob) -> frozenset[str] | None:
     """What changes whenever another job publishes a marker; ``None`` if one is about to do so.
 
-    It is if its decision names a marker that is still prepared: one that has none may be another
-    that has lost its own. The epoch of a job may stand before its marker does, as this job's own
-    may by now, but not before its decision: of whoever has decided and published since the last
-    look either the area is new here, or the epoch is.
+    A job is if its decision names a marker that is still prepared: one whose marker is not may be
+    another that has lost its own. The epoch of a job may stand before its marker does, as this
+    job's own may by now, but not before its decision: of a job that has decided and published since
+    the last look, either the area is new here, or the epoch is.
     """
     layout = job.layout.destination
     beside = await job.store.list_usable(layout.areas)

@@ -30,9 +30,9 @@ _LOOKS_MAX = 4
 async def is_over(job: BoundJob) -> bool:
     """Whether a job that has decided to commit has been finished; no, if the store does not say.
 
-    Then ``job.json`` is gone, no committed decision stands without its ``published``, and an epoch
-    stands, as it does wherever a job has finished. Absence alone would prove nothing: the answer
-    may not have come from the store. An aborted decision came too late, into an area that was void:
+    If it has, ``job.json`` is gone, no committed decision stands without its ``published``, and an
+    epoch stands, as it does wherever a job has finished. Absence alone would prove nothing: the
+    answer may not have come from the store. An aborted decision came too late, into a void area:
     the caller's own has counted, and of a job that was aborted no file is ever there. So did a
     committed one that could not be published, since manifests that it has chosen are not there.
     """
@@ -58,8 +58,9 @@ async def _shows_end(store: ConfirmedStore, layout: JobLayout) -> bool:
 async def _may_be_undone(store: ConfirmedStore, layout: JobLayout) -> bool:
     """Whether a committed decision stands that was not carried out; if in doubt, yes.
 
-    While an area goes its decision goes before its ``published``, and a list of it shows no single
-    moment: it may show the one and not the other, and the decision be gone when it is read.
+    While an area is removed, its decision goes before its ``published``, and a listing of it shows
+    no single moment: it may show the decision and not ``published``, and the decision may be gone
+    when it is read.
     """
     for _ in range(_LOOKS_MAX):
         listed = {child.path for child in await store.list_area(layout.area)}
@@ -75,7 +76,7 @@ async def _may_be_undone(store: ConfirmedStore, layout: JobLayout) -> bool:
 async def _can_be_published(
     store: ConfirmedStore, layout: JobLayout, decision: Decision, listed: Collection[StorePath]
 ) -> bool:
-    """Whether what a decision names is listed: of many attempts their list, else each manifest.
+    """Whether what a decision names is listed: its list of attempts, if any, else each manifest.
 
     Other manifests may be there: of attempts that came too late, and that nobody has chosen.
     """
@@ -139,9 +140,9 @@ async def settled_by_another(
 
     *error* came before this driver's own decision, and its cause may be the settling of the job:
     a manifest that is gone, a name that is taken. ``None`` if nobody has settled it, or if that is
-    not known: then *error* is made to say so. But a failure of the store has nothing to do with
-    others, for a driver that has *begun* the job: those that are made from its spec are for when it
-    is gone. They cannot know whether it is.
+    not known: then *error* is made to say so. But for the driver that began the job (*begun_here*)
+    a failure of the store has nothing to do with others: drivers that are made from the job's spec
+    are for when that driver is gone. They cannot know whether it is.
     """
     doubtful = "unknown" if isinstance(error, JobNotActiveError) else "not_committed"
     if error.outcome != doubtful:
@@ -160,18 +161,18 @@ async def settled_by_another(
 
 
 async def ended_by_another(job: BoundJob) -> JobNotActiveError:
-    """The error of a caller who would have settled the job, and finds it gone."""
+    """The error of a caller that meant to settle the job, and finds it gone."""
     return await error_of_ended(job.store, job.layout, job.record.destination, stage="decide")
 
 
 async def error_of_ended(
     store: ConfirmedStore, layout: JobLayout, destination: str, *, stage: Stage
 ) -> JobNotActiveError:
-    """What is known of a job that has no ``job.json``.
+    """The error that says what is known of a job that has no ``job.json``.
 
     No tombstone says how the job ended, but its files do: their names carry its id, and only a
     committed job has any. Without a file it is not known how it ended: a later job may have
-    replaced them. Nor is it known of a job that somebody has given up in part, as a mark says.
+    replaced them. Nor is it known if a mark says that somebody has given up the job in part.
     """
     job_id = layout.job_id
     if await _has_finished(store, layout) and await _shows_all(store, layout):
@@ -218,7 +219,7 @@ def _is_published_by(layout: JobLayout, path: StorePath) -> bool:
     """Whether only this job can have put a file at *path*, which takes a committed decision.
 
     Hidden names are not given a job's id. In the directory that S3A has for the job, late tasks
-    leave files with the names of those that they upload, also when the job was aborted.
+    leave files with the names of those that they upload, even if the job was aborted.
     """
     name = path.rpartition("/")[2]
     if is_hidden_name(name) or path.startswith(f"{layout.magic_directory}/"):

@@ -1,7 +1,7 @@
 """What stands at a destination, compared with what jobs have written down of their files.
 
 A job under way has manifests. A finished one leaves nothing that says what it wrote, except in a
-``_SUCCESS`` with ``success="json"``: names, and how many bytes they are together.
+``_SUCCESS`` with ``success="json"``: the names, and the total size of the files.
 """
 
 from collections.abc import Iterable
@@ -143,14 +143,14 @@ async def _written_by(reader: Reader, job: SeenJob) -> dict[str, _Written]:
                     job.layout.job_id, file.size_bytes, must_stand=is_lossless
                 )
     if job.phase is Phase.DECIDED:
-        # Under these there may be the old content as well.
+        # Under these names there may still be the old content.
         in_place = await names_in_place(bound, job.decision.record)
         written = {name: one for name, one in written.items() if name not in in_place}
     return written
 
 
 async def _marker(store: ConfirmedStore) -> SuccessData | None:
-    """What ``_SUCCESS`` says, if it is one of ours that says anything."""
+    """What ``_SUCCESS`` says, if this library wrote it and it is not empty."""
     path = DestinationLayout(store.root).success
     data = await store.read_or_refusal(path, limit_bytes=RECORD_BYTES_MAX)
     if not isinstance(data, bytes) or not data:
@@ -164,7 +164,7 @@ async def _marker(store: ConfirmedStore) -> SuccessData | None:
 
 
 def _of_other_size(marker: SuccessData, size_bytes: int) -> Iterable[str]:
-    """That the files of a finished job have not as many bytes as it wrote, if all are known."""
+    """What to report if a job's files, all known, differ in total size from what it wrote."""
     counters = marker.iostatistics.counters
     wrote = counters.get("committer_bytes_committed", size_bytes)
     if counters.get("committer_files_committed") == len(marker.filenames) and wrote != size_bytes:
