@@ -114,9 +114,9 @@ if TYPE_CHECKING:
 
     __version__: str
 else:
-    # Unseen by type checkers, which would take every name for one that is there.
+    # Hidden from type checkers, which would otherwise accept every attribute name.
     def __getattr__(name: str) -> Any:
-        """Import what needs pyarrow, or takes its time, on its first use."""
+        """Import what needs pyarrow, or is slow to import, on its first use."""
         if name in {"dataset", "write_dataset"}:
             try:
                 from fsspec_commit.engines.arrow import write_dataset
@@ -142,5 +142,5 @@ else:
 
 
 def __dir__() -> list[str]:
-    """Every public name, so that it is completed before its first use."""
+    """Every public name, so that tab completion offers it before its first use."""
     return sorted({*globals(), *__all__, "__version__"})

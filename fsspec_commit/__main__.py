@@ -1,4 +1,4 @@
-"""``python -m fsspec_commit``: the command, where its own name is not on the path."""
+"""``python -m fsspec_commit``: the command, where its script is not on ``PATH``."""
 
 from fsspec_commit.cli import main
 

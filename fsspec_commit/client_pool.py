@@ -1,12 +1,12 @@
-"""The clients of stores that are open and that nobody uses: kept for a minute, by one loop's pool.
+"""Idle clients of stores: kept open for a minute, in the pool of one event loop.
 
-To open a store takes a client, a connection, and often TLS and a request for credentials: for a
-small job more time than its requests. So a store that is closed leaves its client here, and whoever
-opens the same store next begins with it.
+Opening a store takes a client, a connection, and often TLS and a request for credentials: for a
+small job, more time than its requests. So a store that is closed leaves its client here, and
+whoever opens the same store next begins with it.
 
 A pool belongs to a loop that runs as long as its process: that of the bridge. Other loops have
-none, and what is opened on them is closed with its job. In a forked child all of it is the
-parent's: its connections lead to answers that the parent waits for.
+none, and what is opened on them is closed with its job. In a forked child every client is still
+the parent's: its connections lead to answers that the parent waits for.
 """
 
 import asyncio
@@ -18,10 +18,10 @@ from collections.abc import Callable
 from fsspec_commit.store.clients import Client
 
 STORES_MAX = 8
-"""Of so many stores, those that were used last."""
+"""The most stores whose clients are kept: those that were used last."""
 IDLE_S = 60.0
 AGE_S = 300.0
-"""What nobody tells of, such as a new address of the store, is found out after so long."""
+"""The age up to which a client is used again: nothing announces, say, a store's new address."""
 
 _log = logging.getLogger("fsspec_commit")
 
@@ -36,21 +36,21 @@ class _Kept:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether it may be used again, by the clock on the wall: the loop's own may have slept."""
+        """Whether it may be used again, by the wall clock: the loop's may stop during suspend."""
         now_s = time.time()
         is_idle = 0 <= now_s - self.since_s <= IDLE_S
         return is_idle and 0 <= now_s - self.client.made_s <= AGE_S
 
 
 class ClientPool:
-    """The idle clients of one loop, on which alone it is used: the last that was kept goes first.
+    """The idle clients of one loop, used on that loop alone: the last one kept is taken first.
 
-    Few stores have any here, and each as many as it had at once: a client is made only where none
-    is left. Many jobs may end at the same moment, and as many begin at the next.
+    It holds clients of few stores, but of each store as many as it had in use at once: a client is
+    made only where none is left. Many jobs may end at one moment, and as many begin at the next.
 
     Args:
         loop: That loop.
-        tell_first: Called when the first is kept.
+        tell_first: Called when the first client is kept.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class ClientPool:
         self._loop = loop
         self._tell_first = tell_first
         self._kept: dict[bytes, list[_Kept]] = {}
-        """By key: that for which one was kept last is the last."""
+        """By key; the key for which a client was kept last comes last."""
         self._closing = set[asyncio.Task[None]]()
         self._is_closed = False
 
@@ -140,7 +140,7 @@ async def _closed(client: Client) -> None:
 
 _pools: dict[asyncio.AbstractEventLoop, ClientPool] = {}
 _left_to_parent: list[object] = []
-"""What a forked child never touches: collected, it would be closed."""
+"""The parent's pools, which a forked child never touches: collecting them would close them."""
 
 
 def serve(
@@ -150,7 +150,7 @@ def serve(
 
     Args:
         loop: That loop.
-        tell_first: Called when the first is kept: before the process exits, they are to be closed.
+        tell_first: Called when the first client is kept: they must all be closed before exit.
     """
     for ended in [one for one in _pools if one.is_closed()]:
         del _pools[ended]

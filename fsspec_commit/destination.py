@@ -1,7 +1,7 @@
 """Opening a destination: its adapter, capabilities, committer and store are wired here alone.
 
 Each opening makes a store of its own, so that the caller's filesystem instance is neither changed
-nor closed. It may begin with the client of one that was closed before.
+nor closed. It may begin with the client of a store that was closed before.
 """
 
 import logging
@@ -80,13 +80,13 @@ class OpenDestination:
         return selection
 
     def is_probed_first(self, *, probing: bool) -> bool:
-        """Whether a choice of a committer would try out what the store can do."""
+        """Whether choosing a committer would first probe what the store can do."""
         key = self._key
         return probing and key is not None and key not in _observed
 
     @property
     def _key(self) -> tuple[str, frozenset[str]] | None:
-        """What findings of a probe are kept under; ``None`` where nothing is probed."""
+        """The key under which a probe's findings are kept; ``None`` where nothing is probed."""
         evidence, server = self.store.capabilities.evidence, self._raw.unverified_endpoint
         assumed = (name for name, how in evidence.items() if how == "assumed")
         return None if server is None else (server, frozenset(assumed))
@@ -132,7 +132,7 @@ class OpenDestination:
         )
 
     def list_without_versions(self) -> None:
-        """List files without what tells equal bytes apart, until a job is bound.
+        """List files without the versions that tell equal bytes apart, until a job is bound.
 
         Where versions are kept, a listing that names them takes longer: it shows each old one, too.
         """

@@ -100,7 +100,7 @@ class CommitError(Exception):
     def __reduce__(self) -> tuple[Any, ...]:
         state = dict(self.__dict__)
         if isinstance(self, OSError):
-            state["errno"] = self.errno  # an OSError keeps it beside its other attributes
+            state["errno"] = self.errno  # an OSError keeps it outside of __dict__
         return _rebuild, (type(self), self.args, state)
 
 
@@ -269,10 +269,10 @@ class StoreError(CommitError, OSError):
     Attributes:
         reply: What is known of the request's effect.
         retry_after_s: How long the store asked callers to wait, if it did.
-        is_overload: Whether it was answered that too much is asked, of the store or of what is on
-            the way to it: fewer calls are in flight then. An answer that leaves the effect open may
-            say so as well as one that does not, and one about a single name does not. Where nothing
-            is said, it is what ``Reply.NOT_DONE`` means.
+        is_overload: Whether the answer was that too much is asked of the store, or of something on
+            the way to it: fewer calls are in flight then. Such an answer may leave the effect open
+            or not; a limit on a single name is not an overload. If nothing is passed, exactly the
+            answers that are ``Reply.NOT_DONE`` count as overload.
         can_go_on: Whether a writer has lost nothing: ``write(b"")`` or ``finish()`` continues where
             it stopped, and asks the store what has arrived before it sends anything again.
     """
@@ -301,9 +301,10 @@ def failing_as(
 
     The phase decides the outcome, not the call: before the decision an unanswered request is
     harmless (``CommitFailedError``), after it the job must be finished (``PartialCommitError``).
-    Errors with an outcome of their own pass unchanged; but after the decision, none that calls the
-    job not committed, or over. An exception that is no :class:`CommitError`, a bug in an adapter or
-    here, is treated as a failure of the store.
+    Errors that say what became of the job pass unchanged; but after the decision, not those that
+    call the job uncommitted, or over. A ``RecordError`` passes before the decision, with the
+    outcome of *kind*. An exception that is not a :class:`CommitError`, a bug in an adapter or here, is
+    treated as a failure of the store.
     """
 
     def decorate(
@@ -331,7 +332,7 @@ def failing_as(
 def unforeseen_as(
     kind: type[CommitError], stage: Stage
 ) -> Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Coroutine[Any, Any, T]]]:
-    """Make a step raise *kind* for other exceptions than :class:`CommitError`, which pass."""
+    """Make a step raise *kind* for every exception except :class:`CommitError`, which passes."""
 
     def decorate(
         step: Callable[P, Coroutine[Any, Any, T]],

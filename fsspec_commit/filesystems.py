@@ -1,4 +1,4 @@
-"""fsspec's own filesystem of a URL, for what is read past the adapters: by libraries, by users."""
+"""fsspec's own filesystem for a URL, for reads that bypass the adapters: by libraries, by users."""
 
 from typing import Any
 
@@ -8,8 +8,8 @@ from fsspec_commit.hdfs_reading import whole_files
 def filesystem_of(url: str, **options: object) -> tuple[Any, str]:
     """Open the filesystem of *url* as fsspec does, and name the path there as it does.
 
-    On ``hdfs://`` and ``webhdfs://`` a read that fails raises ``OSError``: the clients themselves
-    may return what a server says of the failure, or nothing of a block that is not reported yet.
+    On ``hdfs://`` and ``webhdfs://`` a read that fails raises ``OSError``: by itself, a client may
+    return a server's error message as data, or leave out a block that is not reported yet.
     """
     from fsspec.core import url_to_fs  # noqa: PLC0415  # only for callers who read
 

@@ -1,8 +1,8 @@
 """hdfs-native's filesystem, which opens files whole or not at all.
 
-hdfs-native knows nothing of a block that no DataNode has reported yet, which a NameNode may allow
-the last one of a closed file to be (``dfs.namenode.file.close.num-committed-allowed``). It ends the
-file before that block, without a word: what was read of it is then no table, or fewer rows.
+A NameNode may let a file be closed before any DataNode has reported its last block
+(``dfs.namenode.file.close.num-committed-allowed``). hdfs-native knows nothing of such a block, and
+silently ends the file before it: what is read is then no table, or has fewer rows.
 """
 
 import errno
@@ -16,18 +16,18 @@ _LOOKS_MAX = 14  # each after a longer time: two seconds altogether
 
 
 def whole_files(filesystem: Any) -> Any:
-    """The same filesystem, with files that are opened when all of them can be read."""
+    """The same filesystem, but a file is opened only when all of it can be read."""
     return _made(type(filesystem), filesystem.storage_args, filesystem.storage_options)
 
 
 class _WholeFiles:
-    """In front of the class of hdfs-native, which is not imported here."""
+    """A mixin in front of hdfs-native's class, which is not imported here."""
 
     _plain: ClassVar[Any]
     client: Any
 
     def __reduce__(self) -> tuple[object, ...]:
-        # The class is made anew where it is read.
+        # The class is made anew where the pickle is read.
         of = self.storage_args, self.storage_options  # type: ignore[attr-defined]  # fsspec's
         return _made, (self._plain, *of)
 
@@ -35,7 +35,7 @@ class _WholeFiles:
         """Open a file.
 
         Raises:
-            OSError: After two seconds a block is not reported still.
+            OSError: A block is still not reported after two seconds.
         """
         open_file = super()._open  # type: ignore[misc]  # hdfs-native's
         if mode != "rb":

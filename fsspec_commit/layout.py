@@ -168,7 +168,7 @@ class DestinationLayout:
         return moment if path == self.deleted(moment, Nonce(nonce)) else None
 
     def deleted_mark(self, directory: StorePath, mark: str) -> StorePath:
-        """An empty file in such a directory, which says everything by its name."""
+        """An empty file in a :meth:`deleted` directory, which says everything by its name."""
         return StorePath(f"{directory}/{mark}")
 
     def probe(self, nonce: Nonce) -> StorePath:
@@ -283,15 +283,15 @@ class JobLayout:
         return self._record(f"chosen-{nonce}")
 
     def is_chosen_list(self, path: StorePath) -> bool:
-        """Whether a listed file of the area is such a list."""
+        """Whether a listed file of the area is a list of chosen attempts."""
         return path.startswith(self.chosen_list(""))
 
     def trash(self, name: str) -> StorePath:
-        """The path in the trash of the replaced file *name*, which its name encodes."""
+        """The path of the replaced file *name* in the trash: its last component encodes *name*."""
         return self.trashes_in(self.area, name)[0]
 
     def trashes_in(self, area: StorePath, name: str) -> list[StorePath]:
-        """:meth:`trash` of an *area* that may have been renamed; as it is called now, and was."""
+        """:meth:`trash` in a perhaps renamed *area*: as named now, and by earlier versions."""
         return [StorePath(f"{area}/trash/{one}") for one in trash_names(name)]
 
     @property

@@ -1,7 +1,8 @@
 """What a caller may give as a destination: a path, a URL, a ``UPath``, a path with a filesystem.
 
 It is turned into a :class:`Location`: text and options, nothing opened. Nothing is read from a
-store; on the local disk it is only checked whether a path exists that reads like a secret.
+store; on the local disk it is only checked whether a path exists that reads like a secret, like a
+pattern or like a variable that was not expanded.
 """
 
 import os
@@ -84,7 +85,7 @@ def _is_universal(destination: object) -> bool:
 
 
 def _is_filesystem(destination: object) -> bool:
-    """Whether it is one of fsspec's, which some callers have imported, and others have not."""
+    """Whether it looks like one of fsspec's; without its class, as fsspec may not be imported."""
     return hasattr(destination, "_strip_protocol")
 
 
@@ -174,7 +175,7 @@ def _url(path: str, protocol: str, filesystem: Any) -> str:
     if protocol in DISKS:
         return bare
     bare = bare.lstrip("/")
-    # Of HDFS the first component of a URL is a host, and not the first directory.
+    # In a URL of HDFS the first component is a host, and not the first directory.
     if "host" in filesystem._get_kwargs_from_urls(f"{protocol}://host/path"):  # noqa: SLF001
         return path if "://" in path else f"{protocol}:///{bare}"
     return f"{protocol}://{bare}"

@@ -316,18 +316,18 @@ def from_uri_path(text: str) -> str:
 
 
 def attempts_to_adopt(job_id: str, *, uploading: bool) -> str:
-    """Where engines write what is adopted, ``<task>/<attempt>`` below it, from the destination.
+    """Where engines write files to adopt, in ``<task>/<attempt>``; relative to the destination.
 
     Args:
         job_id: The job.
-        uploading: Whether S3A begins uploads for them; elsewhere their files stand there.
+        uploading: Whether S3A begins uploads for them; if not, the files themselves are there.
     """
     area = f"{MAGIC_JOB}{job_id}" if uploading else f"{AREA}/{job_id}"
     return f"{area}/{TASKS}"
 
 
 def record_to_adopt(job_id: str) -> str:
-    """Where ``job.json`` stands as long as the job lives, from the destination."""
+    """The path of ``job.json``, which stands while the job lives, relative to the destination."""
     return f"{AREA}/{job_id}/{JOB_RECORD}"
 
 
@@ -341,9 +341,9 @@ def working_name(name: Target) -> str:
 
 
 def trash_names(name: str) -> tuple[str, str]:
-    """The name of a replaced file on its way out; and that which earlier versions have given it.
+    """The name in the trash of a replaced file; and the one that earlier versions have given it.
 
-    ``….pending`` as well: by its own ending a reader's glob would find the old file again.
+    It ends in ``.pending``, too: by its own ending a reader's glob would find the old file again.
     """
     encoded = quote(name, safe="")
     digest = sha256(name.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Where a new job begins: its destination is opened, and a committer that is safe there chosen."""
+"""Where a new job begins: opening its destination, and choosing a committer that is safe there."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -27,9 +27,9 @@ class NewJob:
     Attributes:
         store: The opened store.
         selection: Which committer, and why.
-        with_new_id: Binds the job to an id of its own, another one at each call.
-        confirms: Ask whether the facts hold from which the committer was chosen, as far as they are
-            remembered.
+        with_new_id: Binds the job to a new id, a different one at each call.
+        confirms: Each asks whether remembered facts, from which the committer was chosen, still
+            hold.
     """
 
     store: ConfirmedStore
@@ -51,7 +51,7 @@ async def start_new_job(
     Args:
         driver: A new driver.
         location: The destination.
-        options: The job's.
+        options: The job's options.
         ids: Where ids come from.
         chosen: Called with the selection before the job begins, and again if it begins anew.
 
@@ -62,7 +62,7 @@ async def start_new_job(
         UnsafeStoreError: No committer is safe here, or the requested one is not.
         StoreError: The store cannot be reached.
         DestinationExistsError: ``mode="error"``, and the destination holds data.
-        CommitFailedError: It could not be created.
+        CommitFailedError: The job could not be created.
     """
     new = await open_new_job(location, options, ids=ids)
     chosen(new.selection)
@@ -80,9 +80,9 @@ async def open_new_job(
 ) -> NewJob:
     """Open the store of *location*, and choose the committer of a job with *options*.
 
-    Where *remembering*, facts may be those of an earlier job, which the new one confirms. What is
-    refused by these is chosen once more, by what holds. So is what would be probed, since the
-    findings of a probe are kept.
+    With *remembering*, the facts may be those of an earlier job, which the new one confirms. If
+    they lead to a refusal, the store is opened again, and asked for what holds. So it is if it
+    would be probed, since the findings of a probe are kept.
 
     Raises:
         UnsafeStoreError: No committer is safe here, or the requested one is not.
@@ -117,7 +117,7 @@ async def new_job_at(
 ) -> NewJob:
     """Choose the committer of a job with *options* at an opened destination.
 
-    What *confirms* ask, whoever starts the job asks while it begins.
+    *confirms* are left to whoever starts the job, and asked while it begins.
 
     Raises:
         UnsafeStoreError: No committer is safe here, or the requested one is not. The store is

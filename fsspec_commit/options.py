@@ -42,25 +42,25 @@ class JobOptions(TypedDict, total=False):
         names: ``"unique"`` (default) puts ``-<job>-<task>`` before a name's extension, so that
             tasks and jobs never collide; ``"exact"`` keeps names as given.
         committer: ``"auto"`` (default), or a committer, which is refused where it is unsafe.
-        tasks: How many tasks there are: the job commits only if tasks 0 to N-1 all have. Without it
-            the job commits the tasks that have.
+        tasks: How many tasks there are: the job commits only if all of tasks 0 to N-1 have
+            committed. Without it, the job commits the tasks that have.
         collect: ``"messages"`` (default), or ``"store"`` if no message can travel back from a
             worker; needs *tasks*.
         idempotency_key: At most one job with this key ever commits at this destination.
         success: ``"marker"`` (default) an empty ``_SUCCESS``, ``"json"`` Hadoop's
-            ``SuccessData/1``, beside which polars reads the directory by a pattern only, such as
+            ``SuccessData/1``, with which polars reads the directory only by a pattern, such as
             ``"…/**/*.parquet"``; ``"none"`` no marker of its own: one that stands is removed before
-            new files appear beside old ones, and another one left in its place after the last.
-            Where none can be removed (S3 without versioning, flat Azure) it stays, or if it names
-            files and the job may replace these, is replaced by one that names the new ones.
+            new files appear beside old ones; all modes but ``"overwrite"`` leave one in its place.
+            Where a marker cannot be removed (S3 without versioning, flat Azure), it stays; if it
+            names files and the job may replace these, it gives way to one that names the new ones.
         allow_empty: Whether a job without files may commit; by default it is refused.
         wait_s: How long to wait for a conflicting job that is committing; 60 by default.
         concurrency: The most calls in flight; by default as many as the store takes.
         write_behind: Whether closing a file of less than 8 MiB, on a store that is reached over a
-            network, returns before it is stored (default): the task's commit waits, and raises the
-            error of a file that could not be. If not, closing waits, and raises it; and the job's
-            commit waits until its work area has gone, which is otherwise removed when the commit
-            has returned.
+            network, returns before the file is stored (default): the task's commit waits for it,
+            and raises the error if it could not be stored. If not, closing waits, and raises that
+            error; and the job's commit waits until its work area is removed, which otherwise
+            happens when the commit has returned.
         durability: What data local disks flush: ``"none"`` (default), ``"marker"`` all of it before
             ``_SUCCESS`` appears, ``"full"`` each file when it is closed.
         probe: Whether an unverified endpoint is probed, once (default), or refused.
@@ -73,7 +73,7 @@ class JobOptions(TypedDict, total=False):
         callback: An fsspec callback, in the driver only. Its ``set_size`` is called with the number
             of files once the job is decided, and will be committed whatever happens next;
             ``relative_update`` as files are published.
-        publisher: Who publishes slices of a job with many files once it is decided, beside its
+        publisher: Publishes slices of a job with many files once it is decided, alongside its
             driver: an executor of ``concurrent.futures``, ``fc.spark.publisher(spark)``,
             ``fc.dask.publisher(client)``, or anything with a ``map`` (:class:`Publisher`); in the
             driver only, and without effect with ``durability="full"``.
@@ -158,7 +158,7 @@ def refuse_positional(options: Sequence[object]) -> None:
     first = options[0]
     is_text = isinstance(first, str)
     named = [name for name, choices in _CHOICES.items() if is_text and first in choices]
-    # What is no choice is not repeated: it may be a secret.
+    # A value that is not a known choice is not repeated: it may be a secret.
     told = f"write {named[0]}={first!r}" if named else f"the first is a {type(first).__name__}"
     raise TypeError(f"options have names, and {len(options)} came without one: {told}")
 

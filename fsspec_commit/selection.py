@@ -173,7 +173,7 @@ def leftover_uploads(store: ConfirmedStore, facts: Capabilities) -> LeftoverUplo
 def retiring(store: ConfirmedStore, facts: Capabilities) -> Retirement:
     """How an area is removed: in one step where the store can, else in an order."""
     # Where listings are paged, a directory rename may be as well: Gen2 answers with a continuation.
-    # Half an area away, its decision but not its job.json, would let a late driver decide again.
+    # If half an area were gone, decision but not job.json, a late driver could decide again.
     if facts.atomic_rename is AtomicRename.DIRECTORY and facts.paged_listing is False:
         return RetiringByRename(store, _present(store.directories))
     return _retiring_in_order(store, facts)

@@ -28,7 +28,7 @@ class SpecText(JsonRecord, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes:
         wait_s: How long to wait; ``None`` is for ever, since JSON has no infinity.
-        write_behind: Not in the text if true, so that versions which do not know it can read it.
+        write_behind: Left out of the text if true: versions that do not know it can read the text.
     """
 
     limit_bytes: ClassVar[int] = JobRecord.limit_bytes + 1024

@@ -1,4 +1,4 @@
-"""Counters and durations under Hadoop's names, so that tools read both.
+"""Counters and durations under Hadoop's names, so that tools can read them like Hadoop's own.
 
 Names follow ``StoreStatisticNames`` and ``ManifestCommitterStatisticNames`` of Hadoop 3.5:
 ``op_*`` for store calls, ``committer_*`` for totals. A duration adds

@@ -1,7 +1,8 @@
-"""fsspec's client of WebHDFS, whose reads fail where they fail.
+"""fsspec's client of WebHDFS, with reads that raise an error when they fail.
 
-It is sent on to a DataNode for the data, and takes for the file's bytes whatever is answered there:
-that the file is gone, in JSON, or a login page. A line of JSON is then a row that nobody wrote.
+fsspec's own client is redirected to a DataNode for the data, and takes any answer for the file's
+bytes: JSON that says that the file is gone, or a login page. A line of JSON is then a row that
+nobody wrote.
 """
 
 import errno
@@ -16,18 +17,18 @@ _MISSING = "FileNotFoundException"
 
 
 class CheckedWebHDFS(WebHDFS):  # type: ignore[misc]  # it has no types
-    """WebHDFS as fsspec has it, but for what is read."""
+    """fsspec's filesystem of WebHDFS, with checked reads."""
 
     def _open(self, path: str, mode: str = "rb", block_size: int | None = None, **how: Any) -> Any:
         if mode != "rb":
             return super()._open(path, mode, block_size, **how)
         how |= {"block_size": block_size or self.blocksize, "tempdir": self.tempdir}
-        how["autocommit"] = True  # Else it would be read under the name that it is written by.
+        how["autocommit"] = True  # Else the temporary name of a file to be written would be read.
         return _CheckedFile(self, path, mode=mode, **how)
 
 
 class _CheckedFile(WebHDFile):  # type: ignore[misc]  # it has no types
-    """A file that is read."""
+    """A file open for reading, whose answers are checked."""
 
     def _fetch_range(self, start: int, end: int) -> bytes:
         start, length = max(start, 0), min(self.size, end) - max(start, 0)
@@ -64,7 +65,7 @@ def _data_of(path: str, answer: Any, length: int) -> bytes:
 
 
 def _exception_in(answer: Any) -> str:
-    """The name of the exception that a server of HDFS answers with; empty if it is no such one."""
+    """The name of the exception in an answer of HDFS; empty if the answer holds none."""
     try:
         name = answer.json()["RemoteException"]["exception"]
     except (ValueError, KeyError, TypeError):

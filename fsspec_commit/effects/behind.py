@@ -1,4 +1,4 @@
-"""Calls that go on behind their caller's back, who comes back for how they ended."""
+"""Calls that go on in the background, with a callback that learns how they ended."""
 
 import asyncio
 import sys
@@ -13,7 +13,7 @@ from fsspec_commit.errors import CommitError
 T = TypeVar("T")
 
 _going_on = set[asyncio.Task[Any]]()
-"""Referenced from here: a loop holds its tasks weakly, and whoever began one may be dropped."""
+"""Keeps tasks alive: a loop holds them weakly, and whoever began one may be collected."""
 
 
 def behind(
@@ -26,14 +26,14 @@ def behind(
     Args:
         call: What goes on.
         drop: Removes what it has left.
-        ended: Called at its end with its error. What was to be sent is not kept for the error.
+        ended: Called at its end with its error, which keeps nothing alive that was to be sent.
     """
 
     async def dropped_unless_done() -> T:
         try:
             return await call
         except (Exception, asyncio.CancelledError):
-            # What cannot be dropped now is in no list, and goes with the rest of the attempt.
+            # What cannot be dropped now is in no list, and is removed with the rest of the attempt.
             with suppress(CommitError):
                 await drop()
             raise
@@ -45,7 +45,7 @@ def behind(
 
     def end(_: asyncio.Task[T]) -> None:
         _going_on.discard(task)
-        call.close()  # One that was cancelled before it began would be warned of.
+        call.close()  # Python would warn of one that was cancelled before it began.
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
         try:
             _let_go_of_frames(error)
@@ -57,7 +57,7 @@ def behind(
 
 
 def _let_go_of_frames(error: BaseException | None) -> None:
-    """Drop what the frames hold that *error* leads back to, such as the content of a file."""
+    """Drop what the frames in the tracebacks of *error* hold, such as the content of a file."""
     seen = set[int]()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -75,9 +75,9 @@ def _let_go_of_frames(error: BaseException | None) -> None:
 
 
 def _is_cleared(frame: FrameType) -> bool:
-    """Clear *frame*, unless it may go on: another call may have raised the same object before."""
+    """Clear *frame*, unless it may still run: another call may have raised this error before."""
     if sys.version_info < (3, 13):
-        # Clearing it would end the coroutine, and one that is suspended is at such an instruction.
+        # Clearing a suspended coroutine would end it; it is suspended at such an instruction.
         code = frame.f_code.co_code
         if code[frame.f_lasti] == opmap["YIELD_VALUE"]:
             return False

@@ -1,6 +1,6 @@
-"""What of parts and of closed files may be on its way to one store at once.
+"""How much data of parts and of closed files may be on its way to one store at once.
 
-So much memory these take, whoever writes them. A file that is written by the store's own writer, as
+That bounds the memory they take, whoever writes them. A file written by the store's own writer, as
 on GCS and Azure Gen2, is counted here only after it was closed; before that, its adapter bounds it.
 """
 
@@ -14,7 +14,7 @@ FILES_BEHIND_MAX = 64
 class Budget:
     """The bytes, and the closed files, that may be on their way at once to one opened store.
 
-    What is larger than the whole budget goes alone.
+    Whatever is larger than the whole budget is sent alone.
 
     Args:
         bytes_max: The most bytes: of parts, and of whole files.
@@ -47,7 +47,7 @@ class Budget:
             raise
 
     def give_back(self, size_bytes: int, *, files: int = 0) -> None:
-        """Make room."""
+        """Return what was taken, and let those in who wait for room."""
         self._bytes -= size_bytes
         self._files -= files
         self._admit()

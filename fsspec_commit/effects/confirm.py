@@ -69,10 +69,10 @@ async def classified(call: Awaitable[T]) -> T:
 
 
 async def to_its_end(request: Coroutine[Any, Any, T]) -> T:
-    """What one request is answered, which is awaited even if the caller is cancelled meanwhile.
+    """The answer to one request, which is awaited even if the caller is cancelled meanwhile.
 
-    What is only given up may still arrive: after whoever dropped its file has looked for what is to
-    be removed. If the caller is cancelled once more, it waits no longer.
+    A request that is only given up may still arrive, after whoever drops its file has looked for
+    what is to be removed. If the caller is cancelled once more, it waits no longer.
     """
     sent = asyncio.ensure_future(request)
     sent.add_done_callback(heard)
@@ -207,5 +207,5 @@ async def ask(
             finally:
                 pace.leave()
     finally:
-        # It leads back to this frame: what is asked with, a part, would wait for the collector.
+        # It leads back to this frame, and would keep a sent part until a garbage collection.
         last = None

@@ -59,7 +59,7 @@ class Permit:
             raise PermitExpiredError(self.because)
 
     def covers(self, path: StorePath) -> bool:
-        """Whether *path* may be deleted by its name: one with ``..``, say, goes with its tree."""
+        """Whether *path* may be deleted by its name: one with ``..``, say, only with its tree."""
         if path in self.files or path in self.trees:
             return True
         above = next((tree for tree in self.trees if path.startswith(f"{tree}/")), None)
@@ -202,7 +202,7 @@ def of_own_claim(layout: JobLayout, claim: Claim) -> Permit:
 
 
 def of_own_sign_of_life(layout: JobLayout, sign: StorePath) -> Permit:
-    """Permit a driver its sign of life before the newest one."""
+    """Permit a driver its previous sign of life, since a newer one stands."""
     if not layout.is_sign_of_life(sign) or not sign.startswith(f"{layout.area}/"):
         raise AssertionError(f"{sign!r} is no sign of life")
     return Permit((), frozenset([sign]), "another sign of life stands")
@@ -226,7 +226,7 @@ def of_taken(layout: JobLayout, taken: StorePath) -> Permit:
 
 
 def of_unusable_area(layout: JobLayout) -> Permit:
-    """Permit something at the path of a job's area that is no directory; not what it points to."""
+    """Permit a non-directory at the path of a job's area, such as a link; not what it points to."""
     return _area(layout, "it is no job's area")
 
 

@@ -1,4 +1,4 @@
-"""How what is in an area goes once its ``job.json`` is gone: what keeps it from harm goes last.
+"""How an area is emptied once its ``job.json`` is gone: what keeps it harmless goes last.
 
 An area without ``job.json`` is void. But one with a committed decision, with manifests, and without
 ``published`` looks like that of a job whose files were lost, which only a person can settle. So
@@ -7,8 +7,8 @@ last, since as long as it stands no late driver can create another one. What sho
 to be aborted stays until they are. Everything else needs no order. The rules are checked by the
 model in ``tests/specs/emptying.py``.
 
-What is there is listed first, perhaps while ``job.json`` still goes. What comes after that is late,
-means nothing, and is left to `clean`.
+The contents are listed first, perhaps while ``job.json`` is being deleted. What is written after
+that is late, means nothing, and is left to `clean`.
 """
 
 from collections.abc import Coroutine
@@ -24,9 +24,9 @@ Contents: TypeAlias = frozenset[StorePath] | None
 
 
 async def contents_of(store: ConfirmedStore, layout: JobLayout, *, is_published: bool) -> Contents:
-    """Every file in an area, where many are deleted at once.
+    """Every file in an area, where the store deletes many at once.
 
-    Elsewhere nothing is listed, which may be denied: of what is there only ``published`` matters.
+    Elsewhere nothing is listed, which may be denied: only whether ``published`` is there matters.
 
     Args:
         store: Where it is.
@@ -54,8 +54,8 @@ async def empty(
         layout: The job.
         permit: A permit for the area.
         contents: What is known to be in it.
-        beside: Drops uploads meanwhile, by the records that are in the area, and by the list of the
-            attempts that are published: they stay until it has ended.
+        beside: Drops uploads meanwhile, by the records in the area, and by the list of the attempts
+            that are published: these records and this list stay until it has ended.
     """
     if (
         contents is None
@@ -88,7 +88,7 @@ async def empty_by_tree(
 async def _begin_by_tree(
     store: ConfirmedStore, layout: JobLayout, permit: Permit, contents: Contents
 ) -> None:
-    """Delete the manifests and the decision: the rest goes in an order of the store's."""
+    """Delete the manifests and the decision first: the store picks the order of the rest."""
     deleting = store.delete_tree(layout.manifests, permit)
     if contents is not None and layout.published in contents:
         await both(deleting, store.delete(layout.decision, permit))

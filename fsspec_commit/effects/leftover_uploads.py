@@ -43,7 +43,7 @@ class Elsewhere:
         return key_of(upload) in self.theirs
 
     def may_be_theirs(self, upload: PendingUpload) -> bool:
-        """Whether that is unknown, since the store refuses to show the jobs there."""
+        """Whether it is unknown if *upload* is theirs: the store refuses to show the jobs there."""
         return key_of(upload) in self.doubtful
 
 
@@ -79,7 +79,7 @@ class LeftoverUploads:
     async def abort_of(
         self, layout: JobLayout, permit: Permit, *, published: PublishedIds = nothing_published
     ) -> None:
-        """Abort the uploads that a job has left whose area may be deleted.
+        """Abort the uploads left by a job whose area may be deleted.
 
         That takes one listing if nothing is left; records are read only for uploads that no name
         attributes, and to see that no other job has recorded one.
@@ -165,14 +165,14 @@ class LeftoverUploads:
         """Which of the *named* uploads may be of jobs at destinations above or below this one.
 
         Lists the areas once in each directory that one of the uploads is below. An upload was begun
-        when its job had an area, and listed before these areas are: if there is none, the job is
-        over. Since an empty listing may not have come from the store, ``job.json`` is read as well.
+        while its job had an area, and listed before these areas are: if there is none, the job is
+        over. An empty listing may not have come from the store: ``job.json`` is looked for as well.
 
         Args:
             destination: Where the uploads were listed.
             named: Uploads, with the jobs that their keys name.
-            if_allowed: Whether those that may be of a job that may not be looked at are doubtful;
-                otherwise it is an error, after which the caller can ask again.
+            if_allowed: Whether uploads count as doubtful that may be of a job that may not be
+                looked at; otherwise they raise an error, after which the caller can ask again.
 
         Raises:
             StoreError: A job there may not be looked at.
@@ -223,7 +223,7 @@ class LeftoverUploads:
     async def _ours_among(
         self, layout: JobLayout, pending: Sequence[PendingUpload], published: PublishedIds
     ) -> list[PendingUpload]:
-        """Those that the job has recorded, or that are named after it; what others recorded not."""
+        """Those that the job has recorded, or that are named after it; not what others recorded."""
         unnamed = [upload for upload in pending if _job_of(upload) is None]
         named = [upload for upload in pending if _job_of(upload) is not None]
         if unnamed:
@@ -234,9 +234,9 @@ class LeftoverUploads:
     async def _only_ours(
         self, layout: JobLayout, recorded: Sequence[PendingUpload]
     ) -> list[PendingUpload]:
-        """Of what a job's records name, without a listing to show what pends: what is not others'.
+        """Those of *recorded* that are not other jobs', where no listing shows what is pending.
 
-        What is named after another job may be of a job at another destination, too.
+        One that is named after another job may be of a job at another destination, too.
         """
         ours = [upload for upload in recorded if _job_of(upload) == layout.job_id]
         unsure = [upload for upload in recorded if _job_of(upload) != layout.job_id]
@@ -254,8 +254,8 @@ class LeftoverUploads:
     ) -> list[PendingUpload]:
         """Those of *found* that no other job has recorded.
 
-        Where a newer version has recorded what cannot be read, those that are named after a job
-        stay: it may be a copy of a file of that job that is uploaded. `clean` aborts them later.
+        Where records of a newer version cannot be read, uploads that are named after a job stay:
+        one may upload a copy of a file of that job, for another job. `clean` aborts them later.
 
         Raises:
             StoreError: Another job may not be looked at. Ours must keep its records until then: if

@@ -1,4 +1,4 @@
-"""Several streams at once, of which a few are open at a time, merged into one that is bounded."""
+"""Several streams merged into one, in bounded memory: only a few are open at a time."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -21,14 +21,14 @@ async def merged(
 ) -> AsyncIterator[list[R]]:
     """What several streams hold, in batches, in the order in which it arrives.
 
-    At most *in_flight_max* streams are open at a time. As many batches wait for the caller, and
-    then each stream waits as well: memory does not depend on how long they are. After the first
+    At most *in_flight_max* streams are open at a time. When as many batches wait for the caller,
+    the streams wait as well: memory does not depend on how long they are. After the first
     error nothing new starts, the other streams are closed, and that error is raised. If the caller
     stops, every stream is closed before this generator is.
 
     Args:
-        take: The next item to open a stream of; ``None`` if there is none now. It is asked again
-            whenever a stream has ended, so that what a stream shows may lead to more of them.
+        take: Returns the next item to open a stream of; ``None`` if there is none now. Called again
+            whenever a stream has ended, so that what a stream shows may lead to more items.
         stream: Opens the stream of an item.
         in_flight_max: How many are open at a time.
     """
@@ -60,7 +60,7 @@ class _Streams(Generic[T, R]):
         self._room = asyncio.Semaphore(in_flight_max)
 
     def start(self) -> None:
-        """Open as many as there may be; without any left, tell that nothing will follow."""
+        """Open as many streams as may be open; if none is left, signal that nothing will follow."""
         while self._failure is None and self._open < self._most:
             item = self._take()
             if item is None:
@@ -76,7 +76,7 @@ class _Streams(Generic[T, R]):
         """The next batch; ``None`` when all streams have ended.
 
         Raises:
-            BaseException: The first error of one.
+            BaseException: The first error of a stream.
         """
         batch = await self._arrived.get()
         if batch is not None:
@@ -86,7 +86,7 @@ class _Streams(Generic[T, R]):
         return batch
 
     async def close(self) -> None:
-        """Close every stream; one that a cancellation does not end, when it has more to send."""
+        """Close every stream; one that survives its cancellation ends when it has more to send."""
         self._failure = self._failure or asyncio.CancelledError()
         closing = [task for task in self._tasks if not task.done()]
         for task in closing:

@@ -1,4 +1,4 @@
-"""How many calls in flight, and how long to wait before sending one again.
+"""How many calls may be in flight, and how long to wait before one is sent again.
 
 One :class:`Pace` belongs to one opened store and lives on one loop; it sleeps on that loop, which
 a simulator makes virtual. A call that failed is sent again after an exponential back-off with full
@@ -119,11 +119,11 @@ class Pace:
         return bool(self._single or self._many)
 
     def _next(self) -> asyncio.Future[None]:
-        """The next call: the first that waits, so that tries last while a store restarts.
+        """The next call: the one that waited longest, so that tries last while a store restarts.
 
-        One of many takes turns with those that are not: a job that does something for each of its
-        files must not wait for all of these to say that it lives. In a long silence the call goes
-        first that has failed most often: either that ends the silence, or all give up soon.
+        Calls that are one of many take turns with the others: a job that does something for each of
+        its files must not wait for all of them before it shows that it is alive. In a long silence
+        the call that failed most often goes first: either it ends the silence, or all give up soon.
         """
         if self.silence.is_long:
             longest = [
@@ -146,7 +146,7 @@ class Pace:
         return asked + longest * self._ids.jitter()
 
     def _now_s(self) -> float:
-        """The time, also where the loop has ended by now; none where a window asks for none."""
+        """The time, even if the loop has ended by now; always 0 where the window needs none."""
         if self._clock is None:
             is_asked = self.in_flight_max > SLOTS_FIRST
             self._clock = asyncio.get_running_loop().time if is_asked else float

@@ -69,7 +69,7 @@ async def for_each(
 async def all_of(
     items: Sequence[T], run: Callable[[T], Awaitable[R]], *, in_flight_max: int
 ) -> list[R]:
-    """The results of *run* for all items, in their order; errors are as of :func:`for_each`."""
+    """The results of *run* for all items, in their order; errors are as with :func:`for_each`."""
     given: dict[int, R] = {}
 
     async def one(index: int) -> None:
@@ -82,8 +82,8 @@ async def all_of(
 async def both(one: Coroutine[Any, Any, T], other: Coroutine[Any, Any, R]) -> tuple[T, R]:
     """Run two calls at once, neither of which needs what the other does; return both results.
 
-    It ends when both have ended, also when one of them fails, or the caller is cancelled: whatever
-    the caller does next, neither sends a request after it.
+    It ends only when both have ended, even if one of them fails or the caller is cancelled: after
+    that neither sends a request, whatever the caller does next.
 
     Raises:
         CancelledError: The caller was cancelled, and so were both calls.
@@ -99,7 +99,7 @@ async def both(one: Coroutine[Any, Any, T], other: Coroutine[Any, Any, R]) -> tu
 
 
 async def failure_or(call: Coroutine[Any, Any, T]) -> T | CommitError:
-    """What *call* returns, or the error that it raises: of two calls, neither hides the other's."""
+    """What *call* returns, or the error it raises: of two calls, neither error hides the other."""
     try:
         return await call
     except CommitError as error:
@@ -109,8 +109,8 @@ async def failure_or(call: Coroutine[Any, Any, T]) -> T | CommitError:
 async def stop(*calls: asyncio.Future[Any]) -> None:
     """Cancel *calls*, and return when all have ended: none of them sends a request after that.
 
-    Each is cancelled once: it may need time to undo what it has begun. Nobody complains of their
-    errors.
+    Each is cancelled once: it may need time to undo what it has begun. Their errors are not
+    logged.
 
     Raises:
         CancelledError: The caller was cancelled meanwhile; all have ended nevertheless.
@@ -121,11 +121,11 @@ async def stop(*calls: asyncio.Future[Any]) -> None:
 
 
 async def ended(calls: Sequence[asyncio.Future[Any]], *, cancels_again: bool = True) -> None:
-    """Return when all *calls* have ended; nobody complains of their errors, which the caller has.
+    """Return when all *calls* have ended; their errors are not logged, since the caller has them.
 
     Args:
         calls: What is waited for.
-        cancels_again: Whether a cancellation of the caller is one of all that have not ended.
+        cancels_again: Whether a cancellation of the caller cancels all that have not ended.
 
     Raises:
         CancelledError: The caller was cancelled meanwhile; all have ended nevertheless.
@@ -145,7 +145,7 @@ async def ended(calls: Sequence[asyncio.Future[Any]], *, cancels_again: bool = T
 
 
 def heard(call: asyncio.Future[Any]) -> None:
-    """Keep the loop from complaining of an error that nobody waits for any more: a callback."""
+    """Keep the loop from logging an error that nobody waits for any more: a done-callback."""
     if not call.cancelled():
         call.exception()
 
@@ -155,7 +155,7 @@ def _error_of(task: asyncio.Future[Any]) -> BaseException | None:
 
 
 def _badness(error: BaseException) -> int:
-    """How much it leaves open; of two that leave open as much, the first one counts."""
+    """How much *error* leaves open; of two that leave as much open, the first one counts."""
     if not isinstance(error, Exception):
         return 3
     if not isinstance(error, CommitError):
@@ -238,7 +238,7 @@ class _Feed(Generic[T]):
         return self._ended and length_hint(self._items, _MANY) < _MANY
 
     def fail(self, error: BaseException) -> None:
-        """Hand out nothing more; whoever is fetching what is wanted no longer gives it up."""
+        """Hand out nothing more, and cancel a fetch whose items nobody wants any more."""
         if self.failed is None:
             self.failed = error
             if self._fetching is not None and self._fetching is not asyncio.current_task():

@@ -1,4 +1,4 @@
-"""A writer that sends parts of an upload, several at once, in bounded memory; it completes none."""
+"""Sends the parts of an upload, several at once, in bounded memory; never completes the upload."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -33,13 +33,13 @@ class PartWriter:
     """A :class:`~fsspec_commit.store.Writer` whose file is a pending upload when it is finished.
 
     The upload is begun with the first part. If a part fails, nothing more is sent, the upload is
-    aborted, and its error is raised by this call and every later one.
+    aborted, and that part's error is raised by this call and every later one.
 
     Args:
         uploads: Stores the parts.
         path: The path of the upload.
-        begin: Begins the upload, and calls its second argument with it, even if it is cancelled
-            meanwhile, or fails with it afterwards.
+        begin: Begins the upload, and calls its second argument with the upload, even if the call of
+            *begin* is cancelled meanwhile, or fails afterwards.
         abort: Aborts the upload.
         budget: Limits the bytes in flight.
     """
@@ -157,7 +157,7 @@ class PartWriter:
             self._parts[number] = await self._uploads.put_part(upload, number, data)
 
     def _sent(self, size_bytes: int, budget: Budget | None, sending: asyncio.Task[None]) -> None:
-        # Here, since one that is cancelled may not even have begun.
+        # Here and not in `_put`: a task that is cancelled may not even have begun.
         if budget is not None:
             budget.give_back(size_bytes)
         self._sending.discard(sending)
@@ -166,7 +166,7 @@ class PartWriter:
             self._failed = self._failed or error
 
     async def _all_sent(self) -> None:
-        # Also if it is cancelled: a part that arrives after the abort would be kept, and paid for.
+        # Also for one that is cancelled: a part that arrives after the abort is kept, and paid for.
         while self._sending:
             await asyncio.wait(self._sending)
 

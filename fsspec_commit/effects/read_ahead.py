@@ -1,4 +1,4 @@
-"""What is read for one item after the other, in order, while the next ones are read."""
+"""Reading for one item after another, in order, with the reads for the next already under way."""
 
 import asyncio
 from collections import deque
@@ -21,23 +21,23 @@ async def read_ahead(
 ) -> AsyncIterator[R]:
     """What *read* returns for each of *items*, in their order.
 
-    The caller who does something with a result does not wait for a round trip before the next. An
-    error of *read* is raised in the place of its result, one of *items* when it comes. After it,
-    and when the caller stops and closes this generator, nothing is read any more.
+    A caller that works on one result does not wait for a round trip before the next. An error of
+    *read* is raised in the place of its result, one of *items* when it comes. After an error, and
+    when the caller stops and closes this generator, nothing is read any more.
 
     Args:
-        items: None of them is ``None``; one more is asked for than there is room to read.
+        items: None of them is ``None``; one more is fetched than there is room to read.
         read: Reads one; it may be cancelled.
-        at_once_max: How many there are at once: read, waiting for the caller, and with him.
+        at_once_max: The most results at once: being read, waiting for the caller, and with it.
         size_of: How much memory a result takes, in any unit.
-        size_max: How much these take together, if none is larger than the largest before; where
-            two are too large, the next is read when the caller has done with the one before.
+        size_max: How much these take together at most, if none is larger than the largest before;
+            where two would be too large, the next is read when the caller is done with the first.
     """
     first = await anext(items, None)
     following = None if first is None else await anext(items, None)
     if first is None:
         return
-    if following is None:  # It has nothing to go on beside.
+    if following is None:  # There is nothing to read ahead.
         yield await read(first)
         return
     begun, largest = deque([asyncio.create_task(read(first))]), 0
@@ -46,7 +46,7 @@ async def read_ahead(
             if not begun and following is not None:
                 begun.append(asyncio.create_task(read(following)))
                 following = await anext(items, None)
-            await asyncio.wait([begun[0]])  # Not awaited itself: a cancellation is for all of them.
+            await asyncio.wait([begun[0]])  # Not awaited itself: the end below cancels them all.
             result = begun[0].result()
             begun.popleft()
             largest = max(largest, size_of(result))
@@ -59,4 +59,4 @@ async def read_ahead(
     finally:
         for reading in begun:
             reading.cancel()
-        await ended(begun)  # Whoever is cancelled again waits for no reading that goes on.
+        await ended(begun)  # If the caller is cancelled once more, so are those that go on.

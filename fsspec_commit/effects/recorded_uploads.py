@@ -33,7 +33,7 @@ def key_of(upload: PendingUpload) -> UploadKey:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The uploads that jobs have recorded, and whether these are all that they have."""
+    """The uploads that jobs have recorded, and whether these are all of them."""
 
     keys: frozenset[UploadKey]
     is_whole: bool
@@ -57,7 +57,7 @@ class RecordedUploads:
         markers_alone: bool = False,
         if_allowed: bool = False,
     ) -> Recorded:
-        """The uploads that all jobs have recorded *but* one, each as :meth:`of_another` says."""
+        """The uploads that all jobs *but* one have recorded, each read as by :meth:`of_another`."""
         keys = set[UploadKey]()
         unread: list[JobLayout] = []
 
@@ -83,10 +83,10 @@ class RecordedUploads:
         Args:
             layout: The job.
             markers_alone: Look for records of the marker's uploads alone.
-            if_allowed: Return what is not whole, too, where the job may not be looked at.
+            if_allowed: Where the job may not be looked at, return what is not whole, too.
 
         Raises:
-            StoreError: It may not be looked at.
+            StoreError: The job may not be looked at.
         """
         unread: list[StorePath] = []
         try:

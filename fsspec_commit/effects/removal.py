@@ -1,6 +1,6 @@
-"""How a replaced file goes without taking a newer one with it: chosen per store by selection.
+"""How a replaced file is removed, and no newer one with it: chosen per store by selection.
 
-Between the moment an old file was listed and the moment it goes, somebody may have replaced it.
+Between the moment an old file is listed and its removal, somebody may have replaced it.
 Where a store deletes on condition of a token that never comes back, the condition is the token.
 Where it only renames, the file is renamed into the job's trash, looked at there, and put back if
 it is not the one that was listed. Elsewhere, as in an unversioned bucket, where equal bytes have
@@ -40,9 +40,9 @@ class Removal(Protocol):
     """Removes files by identity, and whole areas.
 
     Attributes:
-        may_look_early: Whether a driver that was superseded after it has looked for ``job.json``
-            harms nobody by what it still sends, for as long as its permit lasts: no request of its
-            own touches a newer file, but for one of equal bytes, which
+        may_look_early: Whether a driver that is superseded after it has looked for ``job.json``
+            does no harm by what it still sends while its permit lasts: none of its requests touches
+            a newer file, except one of equal bytes, which
             :mod:`fsspec_commit.protocol.late_deletes` deals with.
     """
 
@@ -80,7 +80,7 @@ class Removal(Protocol):
 
 
 class _Retiring:
-    """The parts of a removal that the retirement of its store does."""
+    """What removals have in common: they leave areas to the retirement of the store."""
 
     may_look_early = True
 
@@ -139,7 +139,7 @@ class TrashRemoval(_Retiring):
             )
         taken = await self._store.stat(trash)
         if isinstance(taken, Entry) and taken.token == entry.token:
-            # It keeps every other driver from taking another file of that name.
+            # While it is there, no other driver can move another file of that name to the trash.
             return Removed.GONE
         self.beware(layout, entry)
         if await self._put_back(layout, layout.area, entry):
@@ -188,7 +188,7 @@ class TrashRemoval(_Retiring):
         )
 
     async def _put_back(self, layout: JobLayout, area: StorePath, entry: Entry) -> list[StorePath]:
-        """Put back what is in the trash in *entry*'s place; what stays, as its name is taken."""
+        """Put back what the trash holds instead of *entry*; return what stays, its name taken."""
         name = layout.destination.relative(entry.path)
         return [
             trash

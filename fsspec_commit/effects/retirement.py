@@ -1,4 +1,4 @@
-"""How the work area of a settled job goes, so that no late driver can act on what is left of it."""
+"""How a settled job's work area is removed, so that no late driver can act on its remains."""
 
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeAlias
@@ -21,7 +21,7 @@ Rest: TypeAlias = Callable[[], Awaitable[None]]
 
 
 async def nothing() -> None:
-    """What is left to remove where all of an area is gone."""
+    """Do nothing: the `Rest` where all of an area is gone."""
 
 
 class Retirement(Protocol):
@@ -48,13 +48,13 @@ class Retirement(Protocol):
             layout: The job.
             permit: A permit for its area.
             published: Returns the ids of the attempts that have nothing pending any more; given
-                where ``published`` stands.
+                only where the record ``published`` stands.
             adopted: Whether another program may have written for the job, also beside its area.
             leaving: Brings back files that are in the area by mistake.
 
         Returns:
-            What removes the rest. The job is over before it is called; if it never is, the area is
-            void, and `clean` removes it.
+            What removes the rest. The job is over before that is called; if it never is called, the
+            area is void, and `clean` removes it.
         """
 
 
@@ -117,14 +117,14 @@ class RetiringByRename:
 class RetiringInOrder:
     """Removes an area file by file: first ``job.json``, alone, after which nothing else counts.
 
-    What else is in it is listed meanwhile, and then goes in the order of
+    What else is in it is listed meanwhile, and then deleted in the order of
     :mod:`fsspec_commit.effects.emptying`. Pending uploads are listed when ``job.json`` has gone: an
-    attempt that begins one later finds that out when it commits, and aborts it. The records that
-    show whose an upload is stay until they are aborted. A crash in between leaves a void area.
+    attempt that begins one later finds the job over when it commits, and aborts it. The records
+    that show whose an upload is stay until it is aborted. A crash in between leaves a void area.
 
     Args:
         store: Where the area is.
-        leftovers: The uploads to be aborted, if there are such.
+        leftovers: Finds the uploads to be aborted, if there can be such.
         adopts: Whether jobs here may adopt uploads of S3A, which records them beside the area.
     """
 
@@ -165,7 +165,7 @@ class RetiringInOrder:
     async def _drop_uploads(
         self, layout: JobLayout, permit: Permit, published: PublishedIds, *, adopted: bool
     ) -> None:
-        """Abort the uploads that are left, and forget what S3A has recorded of its own."""
+        """Abort the uploads that are left, and delete what S3A has recorded of its own."""
         if self._leftovers is not None:
             await self._leftovers.abort_of(layout, permit, published=published)
         if adopted and self._adopts:

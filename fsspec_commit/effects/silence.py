@@ -1,4 +1,4 @@
-"""When a store that answers no call is given up, by all calls that wait for it at once.
+"""When a store that answers no call is given up: by all calls that wait for it, at once.
 
 Each call is repeated a number of times, over some seconds. If all calls in flight used up their
 tries, that would take hours: by then they are sent one after the other, and each may wait a minute
@@ -22,7 +22,7 @@ class Silence:
         self.failures = 0
         """How many calls were not answered."""
         self.hopeless_until = 0
-        """A call is hopeless if its first failure came when there had been fewer than this."""
+        """A call is hopeless if fewer failures than this had come before its own first one."""
         self._since_s: float | None = None
 
     @property
@@ -31,12 +31,12 @@ class Silence:
         return self._since_s is not None and _now_s() - self._since_s >= LONG_S
 
     def end(self) -> None:
-        """The store has answered, if only by a refusal."""
+        """Note that the store has answered, if only by a refusal."""
         self.hopeless_until = 0
         self._since_s = None
 
     def last(self) -> None:
-        """One more call was not answered."""
+        """Note that one more call was not answered."""
         self.failures += 1
         if self._since_s is None:
             self._since_s = _now_s()

@@ -36,11 +36,11 @@ def _checked(path: StorePath, record: Record) -> bytes:
 async def establish_unrepeated(
     store: ConfirmedStore, path: StorePath, record: R, *, above: StorePath, backoff: int
 ) -> Standing[R] | None:
-    """Create *record* exclusively, with all directories above, without a repetition in doubt.
+    """Create *record* exclusively, with all directories above it; in doubt, it is not repeated.
 
     Raises:
         CommitStateUnknownError: It was not answered, and may still be carried out at any time; or
-            what was made for it below *above* has gone.
+            the directory that was made for it below *above* has gone.
     """
     data = _checked(path, record)
     created = await store.create_unrepeated(path, data, above=above, backoff=backoff)
@@ -50,7 +50,7 @@ async def establish_unrepeated(
 async def recall(
     store: ConfirmedStore, layout: JobLayout, path: StorePath, kind: type[R]
 ) -> Standing[R] | None:
-    """The record that stands at *path* in a job's area, strictly decoded, and the job's own.
+    """The record at *path* in a job's area, strictly decoded, and checked to be the job's own.
 
     Raises:
         NewerVersionError: A newer version of this library wrote it.

@@ -1,18 +1,18 @@
 """Removal of an area without ``job.json``, whose job is over, or is just about to begin.
 
 Where there are no directories, ``job.json`` itself makes the area, so the job is over. What is left
-there goes in the order of :mod:`fsspec_commit.effects.emptying`.
+there is deleted in the order of :mod:`fsspec_commit.effects.emptying`.
 
 Where there are directories, an area exists a moment before its ``job.json``, which is the first
 thing in it. So an empty area is removed on condition that it is empty, and stays if ``job.json``
-comes first; one with anything else in it is that of a job that is over, if there is no ``job.json``
-even after the listing, whose pages may be of several moments. It goes whole where areas go by one
-rename, and in that order elsewhere.
+comes first. An area with anything else in it is that of a job that is over, if ``job.json`` is
+missing even after the listing, whose pages may be of several moments. It is removed whole where
+areas are removed by one rename, and in the order above elsewhere.
 
 An adapter may have no such removal. There an area is first renamed to a unique name, and inspected
-there: if ``job.json`` came in before the rename, the area is put back. So does every `clean` of the
-first versions on disks and HDFS, where a driver that starts a job therefore looks for ``job.json``
-after creating it, and takes another id if it is not there.
+there: if ``job.json`` came in before the rename, the area is put back. On disks and HDFS, every
+`clean` of the first versions does the same; so there a driver that starts a job looks for
+``job.json`` after creating it, and takes another id if it is not there.
 """
 
 from collections.abc import Sequence
@@ -61,14 +61,14 @@ async def delete_emptied(
 ) -> None:
     """Try to delete the area of *layout*, if nothing is in it; it does no harm if it stays.
 
-    For a caller who has written there, and taken it back, since the job is over: where a file is
-    written with its directories, whether they are there or not (Gen2), his write has made the area
-    anew. Elsewhere there is nothing to do.
+    For a caller that has written there, and removed what it wrote, since the job is over: where
+    writing a file makes the directories that it lacks (Gen2), that write has made the area anew.
+    Elsewhere there is nothing to do.
 
     Args:
         store: Where it is.
         layout: The job.
-        below: The directories in the area that he may have made, the deepest first.
+        below: The directories in the area that the caller may have made, the deepest first.
     """
     if store.makes_directories_anew:
         for directory in (*below, layout.area):
@@ -76,17 +76,17 @@ async def delete_emptied(
 
 
 def may_be_taken(store: ConfirmedStore, *, walks: bool) -> bool:
-    """Whether a `clean` may take the area of a job that just begins, so that its driver must look.
+    """Whether a `clean` may rename the area of a job that just begins, so its driver must look.
 
     Args:
         store: Where it is.
-        walks: Whether listings are not paged there: so are those of disks and HDFS.
+        walks: Whether listings are not paged there, as on disks and HDFS.
     """
     return store.directories is not None and (walks or not store.removes_empty)
 
 
 async def delete_taken_area(store: ConfirmedStore, layout: JobLayout, path: StorePath) -> bool:
-    """Delete the area of *layout* at *path*, to which a process had renamed it that then died.
+    """Delete the area of *layout* that is at *path*, where a process that died may have put it.
 
     An area with ``job.json`` is put back: it was not void.
     """

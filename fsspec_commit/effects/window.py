@@ -1,19 +1,19 @@
-"""How many calls may be in flight at once: found by what comes of more, and of too many.
+"""How many calls may be in flight at once: found by trying more, until there are too many.
 
-A store's limit is reached by its rate times its latency of calls in flight, and neither is known.
-So more are tried after each round, as long as they bring more answers a second. Where twice as many
-have not brought a quarter more, the store, the network or this machine does no more: that is BBR's
-test for a full pipe. Delay, by which TCP Vegas and gradient limits go, says nothing of stores that
-turn a call away as soon as they would answer it.
+A store is at its limit when as many calls are in flight as its rate times its latency, and neither
+is known. So more are tried after each round, as long as they bring more answers a second. Where
+twice as many have not brought a quarter more, the store, the network or this machine can do no
+more: that is BBR's test for a full pipe. Delay, which TCP Vegas and gradient limits go by, says
+nothing about stores that turn a call away as fast as they would answer it.
 
-The first call of many in flight that is turned away shows the limit: half as many leave until those
-that were in flight with it have ended, and then as many as were answered of them, less a few.
+When the first of many calls in flight is turned away, that shows the limit: half as many are sent
+until those in flight with it have ended, then as many as were answered of those, less a few.
 
 From there the window follows the store as TCP follows a network: a share less whenever a call is
 turned away, then a call or two more after each round, as long as that passes the same test (Chiu
-and Jain, 1989). All jobs on a store gain as much and lose the same share, so that they come to the
-same rate. A large window loses less (RFC 3649, HighSpeed TCP), since it comes back by two calls a
-round as well. Where most of a round was turned away, what was answered is all that the store takes.
+and Jain, 1989). All jobs on a store gain as much and lose the same share, so that they converge to
+the same rate. A large window loses less (RFC 3649, HighSpeed TCP), since it, too, regains only two
+calls a round. Where most of a round was turned away, what was answered is all that the store takes.
 Once none has been turned away for many rounds, more are tried again, but not as many at once.
 
 An answer that is lost says nothing of the load, unless many are.
@@ -22,31 +22,31 @@ An answer that is lost says nothing of the load, unless many are.
 from typing import NamedTuple
 
 SLOTS_FIRST = 64
-"""So many calls leave before anything is known of a store."""
+"""How many calls may be in flight before anything is known of a store."""
 _MORE = 16
 _MORE_WARILY = 4
-"""Of a store that has turned calls away, but not lately."""
+"""For a store that has turned calls away, but not lately."""
 _MORE_LATELY = 2
-"""Of one that has lately; one more where there are fewer than `_SMALL`."""
+"""For one that has lately; only one more where there are fewer slots than `_SMALL`."""
 _SMALL = 16
 _GAIN = 1.25
 _TWICE = 2
 _REST = 64
-"""So many rounds pass before more are tried again."""
+"""How many rounds pass before more are tried again."""
 _CUT = 0.7
 _CUT_LARGE = 0.75
-"""Of more than `SLOTS_FIRST`."""
+"""For a window of more than `SLOTS_FIRST` slots."""
 _WHILE_MEASURED = 1 / 2
 _KEPT = 0.97
 """Of as many as the store has answered."""
 _KEPT_MIN = 0.6
-"""Fewer than that say too little: there are half as many then, and what the next round shows."""
+"""A smaller share says too little: half as many stay, until the next round shows more."""
 _LOST_SHARE = 1 / 8
 _MOST_OF_ROUND = 3 / 4
 
 
 class _Found(NamedTuple):
-    """So many slots gave so many answers a second."""
+    """How many answers a second a number of slots gave."""
 
     slots: int
     goodput_per_s: float
@@ -55,9 +55,9 @@ class _Found(NamedTuple):
 class Window:
     """The slots for calls in flight, and how the calls of this round have ended.
 
-    Calls are not told apart. As many end while one of them is in flight as were in flight when it
-    left: so many make a round, but no fewer than there are slots, or `SLOTS_FIRST` of them, so that
-    it takes more than a few calls to change much.
+    Calls are not told apart. While one is in flight, as many end as were in flight when it left:
+    that many make a round, but no fewer than there are slots, or than `SLOTS_FIRST` if there are
+    more, so that it takes more than a few calls to change much.
 
     Attributes:
         slots: How many calls may be in flight.
@@ -74,7 +74,7 @@ class Window:
         self._is_wary = False
         self._is_cut = False
         self._reached = 0
-        """How many slots there were when the limit was found that is being measured; else 0."""
+        """How many slots there were when the limit being measured was found; 0 if none is."""
         self._turned_away = 0
         self._lost = 0
         self._ends = 0
@@ -83,14 +83,14 @@ class Window:
         self._idle_since_s = 0.0
 
     def begin(self, now_s: float) -> None:
-        """A call leaves, and none is in flight; how long there was none says nothing."""
+        """Note that a call leaves while none is in flight; idle time before it does not count."""
         self._began_s += now_s - self._idle_since_s
 
     def turn_away(self, in_flight: int) -> None:
-        """A call was turned away. Once a round: those that were in flight together fail together.
+        """Note that a call was turned away; shrink once a round, as calls in flight fail together.
 
         Args:
-            in_flight: How many still are.
+            in_flight: How many calls still are in flight.
         """
         if not self._is_cut:
             self._is_cut = True
@@ -106,15 +106,15 @@ class Window:
         self._turned_away += 1
 
     def lose(self) -> None:
-        """A call was not answered."""
+        """Note that a call was not answered."""
         self._lost += 1
 
     def end(self, now_s: float, in_flight: int) -> None:
-        """A call has ended, however.
+        """Note that a call has ended, in whatever way.
 
         Args:
             now_s: The time.
-            in_flight: How many still are.
+            in_flight: How many calls still are in flight.
         """
         self._ends += 1
         if not in_flight:
@@ -144,7 +144,7 @@ class Window:
         self._take(max(1, int(self.slots * cut)))
 
     def _take(self, slots: int) -> None:
-        """Have so many, of which nothing is known yet."""
+        """Set the number of slots, of which nothing is known yet."""
         self.slots = slots
         self._found = _Found(slots, 0.0)
 
@@ -161,7 +161,7 @@ class Window:
 
     def _try_more(self, more: int, goodput_per_s: float) -> None:
         found = self._found
-        # By half, not for more of them: these are calls of another kind, that take longer.
+        # Half the rate is not due to more slots: these are calls of another kind, that take longer.
         is_slower = goodput_per_s * _TWICE <= found.goodput_per_s
         if is_slower or goodput_per_s >= _GAIN * found.goodput_per_s:
             self._found = found = _Found(self.slots, goodput_per_s)

@@ -40,7 +40,7 @@ class HadoopManifest(Struct, frozen=True, kw_only=True):
     version: Literal[1]
     attempt_id: _Text = msgspec.field(name="taskAttemptID")
     attempt_directory: _Text = msgspec.field(name="taskAttemptDir")
-    # What is empty is left out.
+    # Hadoop leaves out what is empty.
     files: list[ManifestFile] = []
 
     def working_name(self, file: ManifestFile) -> str:

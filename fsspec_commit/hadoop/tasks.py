@@ -95,7 +95,7 @@ async def manifest_tasks(store: ConfirmedStore, area: StorePath) -> list[HadoopT
         try:
             manifest = hadoop_manifest(await _content(store, entry))
             committed.add(manifest.attempt_id)
-            # An id that was written down leads nowhere: it is compared with what is there.
+            # No path is made of an id in a record: it is compared with what was listed.
             directory = attempts.get(manifest.attempt_id)
             return await _in_manifest(store, area, name, manifest, directory)
         except (RecordError, RequestError) as error:

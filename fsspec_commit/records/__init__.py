@@ -5,8 +5,9 @@ unlike any other's, so that equal bytes mean "ours". Decoding refuses whatever e
 have produced: unknown fields, duplicate keys, other spacing, other numbers. Names in a record are
 not trusted: they are checked by :mod:`fsspec_commit.names`.
 
-So no field is added, and none means something else, without another version. Whoever raises the
-version of any record raises that of ``job.json`` as well: who cannot read it leaves the job alone.
+So no field is added, and none changes its meaning, without another version. Whoever raises the
+version of any record raises that of ``job.json`` as well: code that cannot read it leaves the job
+alone.
 """
 
 from dataclasses import dataclass

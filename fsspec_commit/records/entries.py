@@ -145,7 +145,7 @@ def with_entries(record: msgspec.Struct, key: bytes, batches: Iterable[list[I]])
     """
     without = msgspec.json.encode(record)
     begin = without.index(key) + len(key) + 1
-    data = BytesIO()  # What it has written, it gives away without a copy.
+    data = BytesIO()  # Its getvalue() makes no copy.
     data.write(without[:begin])
     between = b""
     for batch in batches:
@@ -157,7 +157,7 @@ def with_entries(record: msgspec.Struct, key: bytes, batches: Iterable[list[I]])
 
 
 def span_of(data: bytes, without: bytes, key: bytes) -> tuple[int, int]:
-    """Where in the record *data* the array is that is empty in the record *without*.
+    """The span, in the record *data*, of the array that is empty in the record *without*.
 
     Raises:
         RecordError: The two records differ in more than that array.

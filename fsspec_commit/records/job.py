@@ -27,7 +27,7 @@ Digest: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 Count: TypeAlias = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 ShortText: TypeAlias = Annotated[str, Meta(max_length=4096)]
 TASKS_MAX = 1 << 31
-"""Tasks are numbered below it."""
+"""Task numbers are below it."""
 _MESSAGE_BYTES_MAX = 64 << 10
 
 
@@ -119,10 +119,10 @@ class TaskCommit(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             raise RecordError(message) from error
 
     def check_values(self) -> None:
-        """Check what only :meth:`from_json` has checked, and neither the constructor nor pickle.
+        """Check what :meth:`from_json` checks, but neither the constructor nor pickle does.
 
         Raises:
-            RecordError: A value is of another type than it must be, or none that a task sends.
+            RecordError: A value is of the wrong type, or not one that a task sends.
         """
         try:
             data = json.encode(self)
@@ -179,7 +179,7 @@ class Claim(JsonRecord, frozen=True, kw_only=True):
 
     @property
     def only_adds(self) -> bool:
-        """Whether the job only adds files, under names of its own but for those reusable."""
+        """Whether the job only adds files, under names of its own except for reusable ones."""
         return self.mode == "append" and self.names == "unique"
 
     @property
@@ -203,7 +203,7 @@ class Claim(JsonRecord, frozen=True, kw_only=True):
 
 
 class ReplacedList(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The list of old files that will be removed: its name, count and digest."""
+    """The list of old files that will be removed: count and digest; the claim's nonce names it."""
 
     count: Count
     digest: Digest
@@ -270,7 +270,7 @@ class Decision(JsonRecord, frozen=True, kw_only=True):
             raise RecordError("it chooses two attempts of one task")
 
     def check_key(self, record: JobRecord) -> None:
-        """Refuse a job with another idempotency key: whoever finishes it notes that one.
+        """Refuse a job with another idempotency key: whoever finishes it marks its key as done.
 
         Raises:
             RecordError: The job decided with another key, or without one.
@@ -296,7 +296,7 @@ class Published(JsonRecord, frozen=True, kw_only=True):
         must_be(self.job_id, layout.job_id, "job")
 
     def check_decision(self, decision: Decision) -> None:
-        """Refuse a record about another decision: old files are removed because it stands.
+        """Refuse a record of another decision: old files are removed because this record stands.
 
         Raises:
             RecordError: It names another decision.

@@ -1,10 +1,10 @@
 """What the nonce of a claim says of it, so that whoever lists an area need not read the claim.
 
-A claim is named after its nonce, of which a part is random, and another part says in short what the
-claim holds. It says less than the record: of the partitions where the directory is that has them
-all, by hashes. Of two outlines it is certain that their claims do not conflict, or it is not; then
-the record is read. A seal tells such a nonce from one that is all random, as other versions write
-them: that says nothing, but for one in 10**12.
+A claim is named after its nonce. A part of the nonce is random, and another part says in short what
+the claim holds. It says less than the record: of the partitions only which directory holds them
+all, by hashes. Two outlines either show for certain that their claims do not conflict, or leave it
+open; then the record is read. A seal tells such a nonce from one that is all random, as other
+versions write them: a random one says nothing, except for one in 10**12.
 """
 
 import re
@@ -22,7 +22,7 @@ _KEY_DIGITS, _TOP_DIGITS, _WHOLE_DIGITS = 3, 3, 4
 _ADDS, _REUSABLE, _KEYED = 1, 2, 4
 _DEPTH_MAX = 15
 _SEALED_FOR = "fsspec-commit: outline 1"
-"""A version that says it otherwise seals it with another text, and says nothing to this one."""
+"""A version with another form of outline uses another text, and this version reads none."""
 _SAID = re.compile(
     rf"(?P<flags>[0-7])(?P<key>[0-9a-f]{{{_KEY_DIGITS}}})(?P<depth>[0-9a-f])"
     rf"(?P<top>[0-9a-f]{{{_TOP_DIGITS}}})(?P<whole>[0-9a-f]{{{_WHOLE_DIGITS}}})"
@@ -38,9 +38,9 @@ class Outline:
             that are reusable.
         reusable_names: It writes a name that another job could use as well.
         key: The beginning of the digest of its idempotency key, or nothing.
-        depth: How many components the directory has that all the partitions are in; 0 for the
+        depth: How many components the directory that holds all the partitions has; 0 for the
             destination.
-        top: A hash of the first of them.
+        top: A hash of the first of these components.
         whole: A hash of all of them.
     """
 
@@ -86,7 +86,7 @@ class Outline:
         )
 
     def in_nonce(self, random: str, job_id: str) -> Nonce:
-        """A nonce for a claim of the job with this outline, as random as *random* begins."""
+        """A nonce for a claim with this outline; its random part is the beginning of *random*."""
         flags = _ADDS * self.only_adds | _REUSABLE * self.reusable_names | _KEYED * bool(self.key)
         said = f"{flags}{self.key:0<{_KEY_DIGITS}}{self.depth:x}{self.top}{self.whole}"
         unsealed = random[:_RANDOM_DIGITS] + said

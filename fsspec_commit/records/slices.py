@@ -100,8 +100,8 @@ class SliceAnswer(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
     Attributes:
         number: Which slice.
-        files: How many files are published, with those that were lost.
-        lost: The names of these.
+        files: How many files are published, including those that were lost.
+        lost: The names of the lost ones.
         deleted: What has become of replaced files.
         failure: Why it was not done, or not all of it; empty if it was.
     """
@@ -122,7 +122,7 @@ def slice_of(text: str) -> Slice:
     """Read a slice.
 
     Raises:
-        RecordError: The text is none.
+        RecordError: *text* is not a slice.
     """
     data = text.encode(errors="surrogatepass")
     if data.startswith(b'{"type":"delete"'):
@@ -134,14 +134,14 @@ def answer_of(text: str) -> SliceAnswer:
     """Read what has become of a slice.
 
     Raises:
-        RecordError: The text does not say so.
+        RecordError: *text* does not say so.
     """
     data = text.encode(errors="surrogatepass")
     return decode_strictly(data, SliceAnswer, _ANSWER_BYTES_MAX)
 
 
 def repeated(text: str) -> str:
-    """A slice that may have been run before, or may be run at the same time."""
+    """The slice *text* as one that may have been run before, or may be run at the same time."""
     message = slice_of(text)
     if isinstance(message, DeleteSlice):
         return text

@@ -1,9 +1,10 @@
 """``TaskManifest/1``: what one attempt of a rename committer produced, in Hadoop's own fields.
 
 The format is ``org.apache.hadoop.mapreduce.lib.output.committer.manifest.files.TaskManifest``,
-version 1 (Hadoop 3.5.0). Paths are relative URIs: a source to the attempt's directory, that to the
-job's area, a destination to the job's. Directories are all that the files need, parents first;
-whether they exist is not checked. What Hadoop has no field for stands in ``extraData``.
+version 1 (Hadoop 3.5.0). Paths are relative URIs: a source is relative to the attempt's directory,
+that directory to the job's area, and a destination to the job's destination. The directories are
+all that the files need, parents first; whether they exist is not checked. What Hadoop has no field
+for stands in ``extraData``.
 """
 
 from collections.abc import Iterable

@@ -45,7 +45,7 @@ class Writer(Protocol[W_co]):
         """Append *data*."""
 
     async def finish(self) -> W_co:
-        """Close the file; what it is renamed to from now on is up to the caller."""
+        """Close the file; from now on the caller may rename it."""
 
     async def discard(self) -> None:
         """Remove what was written; safe to call at any time, also after an error."""
@@ -58,7 +58,7 @@ class DirectWriter(Protocol[W_co]):
         """Append *data*; raise ``OSError`` like a plain file."""
 
     def finish(self) -> W_co:
-        """Close the file; what it is renamed to from now on is up to the caller."""
+        """Close the file; from now on the caller may rename it."""
 
     def discard(self) -> None:
         """Remove what was written; safe to call at any time, also after an error."""
@@ -88,8 +88,8 @@ class RenamesFiles(Protocol):
     ) -> None:
         """Rename the file *source* to *target*, without a change to its content.
 
-        With ``token_survives_rename`` its token stays as well; elsewhere the nonce does that it was
-        written with. By these, a rename whose answer was lost is recognised.
+        With ``token_survives_rename`` its token stays as well; elsewhere the nonce that it was
+        written with does. By these, a rename whose answer was lost is recognised.
 
         Directories of *target* below *within* are made as needed; if a file is in their way, the
         refusal names it.
@@ -106,7 +106,7 @@ class RenamesFiles(Protocol):
 
 
 class ListsInOrder(Protocol):
-    """Files are listed by pages in the order of their paths, from any of them on."""
+    """Files are listed by pages in the order of their paths, starting at any path."""
 
     async def list_in_order(
         self, path: StorePath, first: StorePath, last: StorePath
@@ -114,18 +114,18 @@ class ListsInOrder(Protocol):
         """The files in the directories *first* to *last* of *path*: by one request, in order.
 
         Returns:
-            The first of them, and whether these are all; ``None`` if it was answered otherwise.
+            The first of them, and whether these are all; ``None`` if the answer is not in order.
         """
 
 
 class ListsAtOnce(Protocol):
-    """What stands in a directory is shown as of one moment, or it is said that it is not."""
+    """A directory can be listed as of one moment, where one answer shows all that is in it."""
 
     async def list_at_once(self, path: StorePath) -> list[Entry | Directory | Unusable] | None:
         """Everything directly in the directory *path*; nothing if it is missing.
 
-        By one request: others act before the next page is asked for, however few names are on the
-        first. What is looked at after the names, such as the token of each file, may be later.
+        By one request: others may act before the next page is asked for, however few names are on
+        the first. What is read after the names, such as each file's token, may be later.
 
         Returns:
             What :meth:`Store.list_children` shows; ``None`` if one answer does not show all of it.
@@ -133,7 +133,7 @@ class ListsAtOnce(Protocol):
 
 
 class AdoptsUploads(Protocol):
-    """An upload can be completed that another program has begun, by its id alone."""
+    """An upload that another program has begun can be completed, by its id alone."""
 
     async def stored_parts(self, upload: PendingUpload) -> Sequence[Part] | None:
         """Every part that is stored, by number, all pages, with its size and the token to use.
@@ -142,16 +142,16 @@ class AdoptsUploads(Protocol):
         """
 
     def told_as(self, stored: Part, etag: str) -> Part | None:
-        """The part *stored* as it is to be completed; ``None`` if *etag* is another one's.
+        """The part *stored* as it is to be completed; ``None`` if *etag* is another part's.
 
-        *etag* is what the other program was answered for it, with or without a checksum in the form
-        of this store's tokens: completing may take one that the store does not list.
+        *etag* is what the other program was answered for the part, with or without a checksum in
+        the form of this store's tokens: completing may need a checksum that is not listed.
         """
 
     def has_bytes_of(self, stored: Part, sent: Part) -> bool:
-        """Whether *stored* holds the bytes of *sent*, whose token is perhaps another one by now.
+        """Whether *stored* holds the bytes of *sent*, though the two tokens may differ.
 
-        By a checksum. False where the store names none.
+        A checksum shows it. False where the store names none.
         """
 
 
@@ -209,10 +209,10 @@ class Store(Protocol):
 
     @property
     def in_flight_max(self) -> int | None:
-        """How many calls it can carry at once, where more of them may do more.
+        """How many calls it can carry at once, where more calls may get more done.
 
-        So many are in flight if that helps, unless the caller asks for another number. ``None``
-        where a few dozen are all that is of use, as on disks.
+        Up to this many are in flight if that helps, unless the caller asks for another number.
+        ``None`` where a few dozen are all that is of use, as on disks.
         """
 
     @property
@@ -233,7 +233,7 @@ class Store(Protocol):
 
     @property
     def bulk(self) -> RenamesInBulk | None:
-        """Renaming many files in one call; optional, and only beside :attr:`files`."""
+        """Renaming many files in one call; optional, and only together with :attr:`files`."""
 
     @property
     def bulk_deletion(self) -> DeletesInBulk | None:
@@ -245,7 +245,7 @@ class Store(Protocol):
 
     @property
     def at_once(self) -> ListsAtOnce | None:
-        """Listing a directory as of one moment; optional: a job that commits asks less then."""
+        """Listing a directory as of one moment; optional: a commit sends fewer requests then."""
 
     @property
     def directories(self) -> RenamesDirectories | None:
@@ -253,11 +253,11 @@ class Store(Protocol):
 
     @property
     def empty_directories(self) -> RemovesEmptyDirectories | None:
-        """Removing empty directories; optional, and only beside :attr:`directories`."""
+        """Removing empty directories; optional, and only together with :attr:`directories`."""
 
     @property
     def directory_creation(self) -> MakesDirectories | None:
-        """Making directories; optional, and only beside :attr:`files`."""
+        """Making directories; optional, and only together with :attr:`files`."""
 
     @property
     def uploads(self) -> CompletesUploads | None:
@@ -316,10 +316,10 @@ class Store(Protocol):
         """Write a small file whole: a reader sees all of it or none.
 
         On disks the file is flushed before it is visible. Directories below *within* are made as
-        needed. *within* itself must exist, for a late record must not bring a job's area back; but
-        not where there are no directories, or listings are paged, and so areas are not removed by
-        one rename: there it may be made anew, and what is in it means nothing. ``None`` makes all
-        directories.
+        needed. *within* itself must exist, for a late record must not bring a job's area back. This
+        is not so where there are no directories, or listings are paged, and so areas are not
+        removed by one rename: there *within* may be made anew, and what is in it means nothing.
+        ``None`` makes all directories.
         """
 
     async def delete(self, path: StorePath, *, expecting: Expectation) -> None:
@@ -331,8 +331,8 @@ class Store(Protocol):
     def go_by(self, facts: Capabilities) -> None:
         """Make tokens in the form that *facts* imply: the capabilities in a job's record.
 
-        All processes of a job are given the same facts, so that their tokens have one form. It may
-        follow from ``unique_tokens`` and its evidence, and from nothing else. An adapter whose
+        All processes of a job are given the same facts, so that their tokens have one form. That
+        form may depend on ``unique_tokens`` and its evidence, and on nothing else. An adapter whose
         tokens have only one form does nothing.
         """
 

@@ -29,8 +29,8 @@ class RenamesInBulk(Protocol):
 class DeletesInBulk(Protocol):
     """Many files can be deleted by their names in the time of one request.
 
-    For stores without directories, where a whole directory is deleted file by file in any case. It
-    saves the request that lists them to who has listed them before.
+    For stores without directories, where a whole directory is deleted file by file in any case. A
+    caller that has listed the files before is saved the request that lists them again.
     """
 
     @property
@@ -40,6 +40,6 @@ class DeletesInBulk(Protocol):
     async def delete_files(self, paths: Sequence[StorePath], *, within: StorePath) -> None:
         """Delete the files *paths* below the directory *within*; a missing one counts as deleted.
 
-        A file system below may show directories that are empty then, *within* among them: they go
-        as well. Of a call that fails, any of the files may be deleted.
+        A file system below may show directories that are empty then, *within* among them: they are
+        removed as well. If a call fails, any of the files may have been deleted.
         """

@@ -34,7 +34,7 @@ class Capabilities:
         upload_keyed_by: ``"upload_id"``: attempts cannot hurt each other; ``"path"``: they can.
         uploads_listable: All pending uploads can be listed by prefix.
         exclusive_create: A whole object is created, or the request fails because one exists; what
-            was deleted does not exist. So is an upload completed, where there are uploads.
+            was deleted does not exist. Uploads, if there are any, are completed likewise.
         replace_if_match: Compare-and-swap on a token.
         delete_if_match: Compare-and-delete on a token.
         whole_object_publish: Nothing is visible under a name before the writer finishes.

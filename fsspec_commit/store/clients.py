@@ -2,7 +2,7 @@
 
 A client is used by one opened store at a time, so that nothing but its connections, and what it
 knows of its credentials, passes from one to the next. It is known by a key, which an adapter makes
-of all that a client depends on; what a key is made of, secrets for one, must not show in it.
+of all that a client depends on; what a key is made of, such as secrets, must not show in it.
 """
 
 from typing import Protocol
@@ -13,14 +13,14 @@ class Client(Protocol):
 
     @property
     def made_s(self) -> float:
-        """When it was made, by the clock on the wall."""
+        """When it was made, by the wall clock."""
 
     async def close(self) -> None:
         """Close the connections; once is enough."""
 
 
 class Clients(Protocol):
-    """The clients that nobody uses just now, of one event loop, and known to it only."""
+    """The idle clients of one event loop, known to that loop only."""
 
     def take(self, key: bytes) -> Client | None:
         """A client that was kept under *key*; it is the caller's from now on."""

@@ -41,7 +41,7 @@ _SECRET_KEYS = re.compile(r"(?:access|account|api|shared)_?key")
 _NAMES_IN_URLS = frozenset(
     {"auth", "authorization", "bearer", "code", "delegation", "jwt", "key", "pass", "pat"}
 )
-_HARMLESS_NAMES = frozenset({"versionid", "generation"})  # told what they are by the adapter
+_HARMLESS_NAMES = frozenset({"versionid", "generation"})  # the adapter says what they are
 
 
 def refuse_secrets(text: str, *, schemes: Collection[str] = ()) -> None:

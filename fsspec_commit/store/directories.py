@@ -25,8 +25,8 @@ class RemovesEmptyDirectories(Protocol):
     no area is ever that of a job that is just beginning, and nothing is lost.
 
     Attributes:
-        are_made_by_writes: Whether a file is written with its directories, whether they are there
-            or not, so that what comes too late makes an area anew.
+        are_made_by_writes: Whether writing a file makes the directories that it lacks, so that what
+            comes too late makes an area anew.
     """
 
     are_made_by_writes: bool
@@ -34,9 +34,9 @@ class RemovesEmptyDirectories(Protocol):
     async def remove_empty_directory(self, path: StorePath) -> None:
         """Remove the directory *path*; a missing one is done.
 
-        If anything is in it, or comes into it at that moment, it is refused (``ENOTEMPTY``). So is
-        a file. What no listing shows, such as the hidden file of a writer that was killed, does not
-        keep it: it goes before, and its writer is refused.
+        If anything is in it, or comes into it at that moment, the call is refused (``ENOTEMPTY``).
+        So it is for a file. What no listing shows, such as the hidden file of a writer that was
+        killed, does not keep the directory: that is removed first, and its writer is refused.
         """
 
 

@@ -1,9 +1,9 @@
-"""hdfs-native's clients are let go of in no process, so that a forked child ends.
+"""Keeps hdfs-native's clients alive in every process, so that a forked child can end.
 
 Whoever drops the last reference to a client stops its threads and waits for them. A forked child
-has none of them and would wait for ever: in the fork itself, where fsspec drops the filesystems
-that it has kept, or when the child's interpreter ends. ``subprocess`` with ``preexec_fn`` forks
-such a child as well, and PySpark starts its JVM by that.
+has none of these threads and would wait for ever: in the fork itself, where fsspec drops the
+filesystems that it has kept, or when the child's interpreter ends. ``subprocess`` with
+``preexec_fn`` forks such a child as well, and PySpark starts its JVM that way.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ def outlive_forks(client: Any) -> None:
 
 
 def _keep_those_of_fsspec() -> None:
-    """Before a fork: also clients of filesystems that the program has opened past this library."""
+    """Before a fork, also keep clients of filesystems that the program has opened by itself."""
     module = sys.modules.get("hdfs_native.fsspec")
     if module is None:
         return

@@ -10,7 +10,7 @@ _OPEN_STORAGE_OPTIONS = frozenset(
     | {"profile", "project", "protocol", "region", "region_name", "requester_pays", "s3", "user"}
     | {"use_ssl", "verify", "signature_version", "max_concurrency", "version_aware"}
 )
-"""Where a store is and how it is spoken to, and nothing that opens it."""
+"""Where a store is and how it is spoken to, and nothing that gives access to it."""
 
 
 def is_open(name: str, value: object) -> bool:

@@ -9,7 +9,7 @@ from fsspec_commit.store.clients import Clients
 T = TypeVar("T")
 Durability = Literal["none", "marker", "full"]
 Confirm: TypeAlias = Callable[[], Awaitable[bool]]
-"""A question whether remembered facts hold; it raises what asking for them would have raised."""
+"""Asks whether remembered facts hold; it raises what asking for them would have raised."""
 
 
 class Ask(Protocol):
@@ -47,11 +47,11 @@ class OpenOptions:
             what it is. Not needed where a job's committer was chosen before.
         ask: Repeats the requests that no caller of a verb can repeat: those that an adapter sends
             while it opens, and those for the later pages of a listing.
-        clients: Those of stores that were closed, for an adapter to begin with; ``None`` where each
-            is closed with its store.
-        later: Takes the question whether facts hold that an adapter remembers from an earlier
-            opening, which the caller then asks before it relies on them. ``None`` where nothing
-            may be remembered.
+        clients: Clients of stores that were closed, for an adapter to reuse; ``None`` where each
+            client is closed with its store.
+        later: Takes the question whether facts that an adapter remembers from an earlier opening
+            still hold; the caller asks it before it relies on them. ``None`` where nothing may be
+            remembered.
     """
 
     storage_options: Mapping[str, object] = field(default_factory=dict, repr=False)

@@ -86,7 +86,7 @@ async def probe(
         ask: Repeats a trial that was not answered, under new names each time, so that the effect of
             an earlier one, even a late one, is not taken for its own.
         resend: Repeats one request that was certainly not done. On a store that takes one write a
-            second of a name, a trial would never end without it. It has slots of its own, since
+            second for each name, a trial would never end without it. It has its own slots, since
             *ask* holds one meanwhile.
         long: Whether to upload a file of three parts as well, 10 to 16 MiB in all.
 

@@ -49,7 +49,7 @@ def register(protocol: str, store: str | type[Store]) -> None:
     adapter names it in the entry-point group ``fsspec_commit.stores`` instead.
 
     Raises:
-        RequestError: *store* is neither a class nor such a text.
+        RequestError: *store* is neither a class nor such a text, or *protocol* is not a text.
     """
     is_name = isinstance(store, str) and _CLASS_NAME.fullmatch(store) is not None
     if not (is_name or isinstance(store, type)) or not isinstance(protocol, str):

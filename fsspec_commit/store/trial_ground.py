@@ -1,4 +1,4 @@
-"""Where a probe makes its trials, and from which answers a trial may conclude."""
+"""Where a probe makes its trials, and which answers a trial may draw conclusions from."""
 
 import errno
 from collections.abc import Awaitable, Callable
@@ -26,7 +26,7 @@ class TrialGround:
         scratch: The directory.
         remarks: Why a fact is as the trials have found it, where its name does not say, by that
             name: half a sentence, with what to do.
-        may_hold: Whether there can be anything in it.
+        may_hold: Whether there can be anything in the directory.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class TrialGround:
     async def sent(self, change: Callable[[], Awaitable[T]]) -> T:
         """Send a change, and repeat it while it is certainly not done.
 
-        GCS takes one write a second of a name, and a trial writes some names twice. A new attempt,
+        GCS takes one write a second for each name, and a trial writes some twice. A new attempt,
         under new names, would meet the same limit.
 
         Raises:
@@ -99,7 +99,7 @@ class TrialGround:
         """Every file of this attempt, as both listings show it.
 
         Returns:
-            ``None`` if they differ, or show what nothing can be done with.
+            ``None`` if the two differ, or show something that is of no use.
         """
         ours = self.path("")
         try:

@@ -31,7 +31,7 @@ _STAYS_IN_THE_WAY = (
     "job that publishes its _SUCCESS after an earlier one would be decided and never finished; use "
     "a place where no versions of files were ever kept, such as a new bucket without versioning"
 )
-"""S3 documents otherwise, where the current version is a deletion's marker:
+"""S3 documents otherwise, where the current version is a delete marker:
 https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html."""
 
 
@@ -78,7 +78,7 @@ async def _puts_and_listings(ground: TrialGround) -> Shown:
 async def _renames(ground: TrialGround) -> Shown:
     """Race two renames of files, then of directories, to one name: one wins, and moves whole.
 
-    The other must not be carried out later either.
+    The loser must not be carried out later either.
     """
     files, directories = ground.store.files, ground.store.directories
     if files is None:

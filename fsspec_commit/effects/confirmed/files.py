@@ -37,7 +37,7 @@ class Carried:
     """What identifies a file whose token has changed, by a rename or a change of metadata.
 
     Several files may carry one nonce: the token by which the source of the rename is pinned says
-    which of them it is. Without a nonce, the size does, of a file whose name is never used again.
+    which of them it is. Without a nonce, the size identifies a file whose name is never used again.
     """
 
     nonce: Nonce | None
@@ -137,7 +137,7 @@ class ConfirmedFiles(Counted):
         return await publish_once(attempt, expecting, self._pace)
 
     async def _rename(self, move: "_Move", expecting: Expectation) -> Seen:
-        # Not through `_counted`: a job renames every file of it.
+        # Not through `_counted`, to save time: a job does this for each of its files.
         begin = self.clock()
         try:
             await self._ability.rename(
@@ -159,7 +159,7 @@ class ConfirmedFiles(Counted):
         return Seen.DONE
 
     async def _is_taken(self, target: StorePath) -> bool:
-        """Whether a file stands at *target*, asked at once: many jobs may leave one there."""
+        """Whether a file stands at *target* just after a refusal: many jobs may leave one there."""
         with suppress(StoreError):
             return isinstance(await self._store.stat(target), Entry)
         return False
@@ -190,8 +190,8 @@ class _Move:
     def undone(self) -> Undone:
         """What it means that the source is still there.
 
-        Where files are removed by way of a trash, another driver may take one to identify it and
-        put it back: a source that was missing for a moment is tried again.
+        Where files are removed by way of a trash, another driver may move one there to identify it,
+        and put it back: a source that was missing for a moment is tried again.
         """
         missed = self.refusal is not None and self.refusal.errno == errno.ENOENT
         return Undone.OUTDATED if missed else Undone.UNDONE

@@ -55,7 +55,7 @@ async def publish_once(
 
 
 async def observe_again(observe: Callable[[], Awaitable[Seen | T]], observations: int) -> Seen | T:
-    """The first answer of *observe* that is not ``NEITHER``; or ``LOST``."""
+    """The first answer of *observe* that is not ``NEITHER``; ``LOST`` if there is none."""
     for number in range(observations):
         seen = await observe()
         if seen is not Seen.NEITHER:

@@ -30,7 +30,7 @@ _OF_WHO_ASKS = {errno.EACCES, errno.EPERM, errno.ETIMEDOUT, errno.ECONNABORTED, 
 
 @contextmanager
 def refusals_as_damage() -> Iterator[None]:
-    """For reading other people's records: one that must not be read counts as damaged.
+    """For reading other people's records: one that the store refuses to return counts as damaged.
 
     Raises:
         RecordError: The store refuses to return a record.
@@ -48,7 +48,7 @@ def refusals_as_damage() -> Iterator[None]:
 
 
 def is_of_who_asks(damage: RecordError) -> bool:
-    """Whether a record counts as damaged for the only reason that the caller may not read it."""
+    """Whether a record counts as damaged only because the caller may not, or cannot, reach it."""
     refusal = _refusal_behind(damage.__cause__)
     return refusal is not None and refusal.errno in _OF_WHO_ASKS
 
@@ -158,9 +158,9 @@ class StoreReads(Counted):
     async def paths_of_few(self, path: StorePath, *, files_max: int) -> list[StorePath] | None:
         """Every file below the directory *path*; ``None`` if there are more than *files_max*.
 
-        By their names alone where the store can list those: what a listing of a bucket with
-        versions says of them takes a permission of its own. Then somebody's markers of directories
-        are among them, whose names end in a slash.
+        Names alone are listed where that is possible: a listing that shows the versions of a bucket
+        takes a permission of its own. Then directory markers that somebody made are among them,
+        whose names end in a slash.
         """
         paths, is_whole = await self.list_in_order(path, path, path) or ([], False)
         if is_whole or len(paths) >= files_max:
@@ -181,9 +181,9 @@ class StoreReads(Counted):
     async def list_in_order(
         self, path: StorePath, first: StorePath, last: StorePath
     ) -> tuple[list[StorePath], bool] | None:
-        """The first files in the directories *first* to *last* of *path*, and whether it is all.
+        """The first files in the directories *first* to *last* of *path*, and whether that is all.
 
-        ``None`` if they cannot be listed so.
+        ``None`` if they cannot be listed in order.
         """
         ability = self._store.in_order
         if ability is None:
@@ -235,9 +235,10 @@ class StoreReads(Counted):
         return await self._ask("op_list_status", listing)
 
     async def list_at_once(self, path: StorePath) -> list[Entry | Directory | Unusable] | None:
-        """What :meth:`list_area` returns, as of one moment; ``None`` if the store has not said so.
+        """What :meth:`list_area` returns, as of one moment; ``None`` if that is not certain.
 
-        That is known only where one answer shows all. A refusal is for who lists it otherwise.
+        It is certain only where one answer shows all. A refusal gives ``None``, too: whoever lists
+        the directory in another way gets it.
         """
         ability = self._store.at_once
         if ability is None:

@@ -42,11 +42,11 @@ class ConfirmedStore(StoreReads):
 
     Attributes:
         ids: Makes nonces.
-        statistics: Of its calls.
+        statistics: Counts its calls.
         in_flight_max: How many calls are in flight at most.
         records_at_once_max: How many records, or other things of some size, are read and held at
             once; a record may be as large as `RECORD_BYTES_MAX`, and lead to more calls.
-        budget: Of what is written behind its writers' back.
+        budget: Limits what is on its way to the store in the background.
     """
 
     def __init__(
@@ -139,8 +139,8 @@ class ConfirmedStore(StoreReads):
         """Create a file exclusively that must never be created late, after it was removed.
 
         All directories above it are made. The request is not repeated while an earlier one may
-        still be carried out; nor if the directory that was made for it has gone: what says so may
-        be the echo of a request that was carried out, of a file that was removed since.
+        still be carried out; nor if the directory that was made for the file has gone: the answer
+        that says so may follow a request that was carried out, and whose file was removed since.
 
         Args:
             path: The path of the file.
@@ -176,7 +176,7 @@ class ConfirmedStore(StoreReads):
             if self.directories is None or await self.stat(above) is None:
                 raise
             message = f"the directory of {path!r} went before that was in it: {refusal}"
-        # Outside, since that refusal would be the same with any other name.
+        # Not with that refusal as its cause: callers take one to hold for any other name as well.
         raise CommitStateUnknownError(message, path=path)
 
     async def create_once(
@@ -279,9 +279,9 @@ class ConfirmedStore(StoreReads):
     ) -> None:
         """Delete files below *within* whose names nobody else uses; missing ones are done.
 
-        No more than :attr:`deleted_at_once_max`, which is 0 where the store has no such call. It is
-        sent once: a store that turns away some of the files of each call would never have deleted
-        all by one. So then each file is deleted by itself.
+        At most :attr:`deleted_at_once_max` files, which is 0 where the store has no such call. The
+        call is sent once: where a store turns away some of the files of each call, no single call
+        would ever delete all. If it fails, each file is deleted by itself.
         """
         for path in paths:
             permit.check(path)
@@ -303,7 +303,7 @@ class ConfirmedStore(StoreReads):
             return True
 
         async def observe() -> Undone:
-            return Undone.UNDONE  # Nobody asks for each: what is gone is deleted once more.
+            return Undone.UNDONE  # Not asked for each file: one that is gone is deleted again.
 
         if not await confirm(Effect(apply, observe, "deleting files in", within), self._pace):
 

@@ -39,7 +39,7 @@ from fsspec_commit.store import (
     Store,
 )
 
-# Of a refusal. Any other number says that something else is the matter, such as a permission.
+# Of a refusal for a missing upload; any other number has another reason, such as a permission.
 _GONE = (None, errno.ENOENT)
 
 
@@ -76,7 +76,7 @@ class ConfirmedUploads(Counted):
 
         Args:
             path: The path of the file.
-            begun: Called with the upload, also if the caller was cancelled while it was begun.
+            begun: Called with the upload, even if the caller was cancelled while it was begun.
 
         Raises:
             StoreError: It was refused, or never answered.
@@ -164,9 +164,9 @@ class ConfirmedUploads(Counted):
     async def _stored_again(self, upload: PendingUpload) -> PendingUpload | None:
         """*upload* with the etags that its parts have now, if their bytes are those we sent.
 
-        A request to store a part that was given up, and sent again, can be the last one that is
-        carried out; where the store encrypts, its part has another etag than the answered one. Only
-        for an upload of our own, since nobody else stores parts of that.
+        If a request to store a part was given up and sent again, the first one can be carried out
+        last; where the store encrypts, its part has another etag than the one that was answered.
+        Only for an upload of our own, since nobody else stores parts of that.
 
         Returns:
             ``None`` if it is gone, or the store does not show that nothing else is the matter.
@@ -188,7 +188,7 @@ class ConfirmedUploads(Counted):
         return replace(upload, parts=now)
 
     async def _complete(self, completion: "_Completion", observations: int) -> Seen:
-        # Not through `_counted`: a job completes every file of it.
+        # Not through `_counted`, to save time: a job does this for each of its files.
         begin = self.clock()
         try:
             await self._ability.complete(completion.upload, expecting=completion.expecting)
@@ -206,8 +206,8 @@ class ConfirmedUploads(Counted):
         if not completion.doubt:
             return Seen.DONE
 
-        # A server that died while it completed can say that it is done, for it finds the upload
-        # half taken apart (versitygw 1.8.0): of a second completion the file alone is believed.
+        # A server that died while completing can answer a second request as done, since it finds
+        # the upload half taken apart (versitygw 1.8.0): after that, the file alone is believed.
         async def observe() -> Seen:
             there = await self._store.stat(completion.upload.path)
             return Seen.DONE if completion.is_done_by(there) else Seen.NEITHER
@@ -221,7 +221,7 @@ class ConfirmedUploads(Counted):
             ) from error
 
     async def _seen_at_once(self, completion: "_Completion") -> Seen | None:
-        """What stands there after a refusal, if that ends it: many jobs may leave a marker."""
+        """What stands there just after a refusal, if that settles it: many jobs leave markers."""
         with suppress(StoreError):
             seen = completion.seen_by(await self._store.stat(completion.upload.path))
             return seen if seen in {Seen.DONE, Seen.MADE_WAY} else None
@@ -257,7 +257,7 @@ class ConfirmedUploads(Counted):
         return not any(part.size_bytes != 0 for part in parts or ())
 
     async def adopted(self, upload: PendingUpload, etags: Sequence[str]) -> tuple[Part, ...] | str:
-        """The parts of an upload that another program has begun; or why they are not as it says.
+        """The parts of an upload that another program has begun; or why they are not as it said.
 
         Args:
             upload: The upload, with the size of its object.
