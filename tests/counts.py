@@ -22,9 +22,10 @@ from tests import crash_table
 from tests.docs.test_examples import PAGES, blocks_of
 from tests.integration import test_odd_records
 from tests.mutation.mutants import all_mutants
-from tests.mutation.rate import measured
+from tests.mutation.record import measured
 from tests.protocol.hostile import test_hostile_records
 from tests.protocol.planted.bugs import BUGS
+from tests.protocol.planted.measure import measured as caught_at_random
 from tests.protocol.planted.uncaught import HELD_BY, NO_DIFFERENCE
 from tests.protocol.simulation import test_fault_pairs, test_random_runs, test_single_faults
 from tests.protocol.simulation.scenes import plans
@@ -39,6 +40,8 @@ from tests.specs import configurations, test_rules
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/test-counts.md"
 HEAD = "<!-- Written by `python -m tests.counts`; a test compares it with what it counts. -->\n"
+LAST = measured()
+"""What was measured of the mutants last."""
 OFF = 0.1
 """By how much a count on the page may be too modest."""
 
@@ -129,20 +132,16 @@ def _random_runs() -> int:
     return plain_and_varied * of_each * len(FAMILIES)
 
 
-def _caught() -> int:
-    return len(BUGS.keys() - NO_DIFFERENCE.keys() - HELD_BY.keys())
+def _caught() -> set[str]:
+    return BUGS.keys() - NO_DIFFERENCE.keys() - HELD_BY.keys()
+
+
+def _caught_by_a_plan() -> int:
+    return len(_caught() - {name for name, one in caught_at_random().items() if one["caught"]})
 
 
 def _mutants() -> int:
     return len(all_mutants())
-
-
-def _no_difference() -> int:
-    return measured()["drawn"] - measured()["tried"]
-
-
-def _alive() -> int:
-    return measured()["tried"] - measured()["killed"] - measured()["undecided"]
 
 
 def _states() -> int:
@@ -186,15 +185,20 @@ COUNTS = (
     Count("simulated runs with two, in eight nights", _fault_pairs, slow=True),
     Count("simulated runs that are drawn, in eight nights", _random_runs),
     Count("planted bugs", lambda: len(BUGS)),
-    Count("of them caught by the simulator alone", _caught),
+    Count("of them caught by the simulator alone", lambda: len(_caught())),
+    Count("of these, caught only by a plan of their own", _caught_by_a_plan),
     Count("of them caught by another test", lambda: len(HELD_BY)),
     Count("of them that make no difference", lambda: len(NO_DIFFERENCE)),
     Count("mutants, each with one change in one function", _mutants, slow=True),
-    Count("of them drawn, when that was measured", lambda: measured()["drawn"], said=""),
-    Count("of those drawn known to make no difference", _no_difference, said=""),
-    Count("of those drawn killed by a quick test", lambda: measured()["killed"], said=""),
-    Count("of those drawn not decided in time", lambda: measured()["undecided"], said=""),
-    Count("of those drawn alive", _alive, said=""),
+    Count(
+        f"drawn of the {LAST.mutants:,} mutants that there were on {LAST.date}",
+        lambda: LAST.drawn,
+        said="",
+    ),
+    Count("of those drawn known to make no difference", lambda: LAST.drawn - LAST.tried, said=""),
+    Count("of those drawn killed by a quick test", lambda: LAST.killed, said=""),
+    Count("of those drawn not decided in time", lambda: LAST.undecided, said=""),
+    Count("of those drawn alive", lambda: LAST.rate.alive, said=""),
     Count("rules of the specification in TLA+, each needed", lambda: len(configurations.WEAKER)),
     Count("distinct states in which they are checked", _states),
     Count("models in Python, every interleaving", lambda: len(test_rules.RULES), said=""),

@@ -6,7 +6,6 @@ each is for.
 
 from __future__ import annotations
 
-import json
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ import pytest
 
 from fsspec_commit.testing.simulation import Plan, draw, run
 from tests.protocol.planted.bugs import BUGS
-from tests.protocol.planted.measure import CAUGHT, plan_of
+from tests.protocol.planted.measure import measured, plan_of
 from tests.protocol.simulation.scenes import plans
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ SEEDS = 20
 
 def directed() -> Iterator[Plan]:
     """What catches a planted bug, what has found a bug, scenes on each kind of store, and more."""
-    first = {name: one["first"] for name, one in json.loads(CAUGHT.read_text()).items()}
+    first = {name: one["first"] for name, one in measured().items()}
     for name, bug in BUGS.items():
         if bug.plan is not None:
             yield bug.plan

@@ -14,7 +14,8 @@ from zlib import crc32
 import pytest
 
 from tests.mutation.mutants import Mutant, all_mutants
-from tests.mutation.rate import KILLED, MEASURED, rate_of
+from tests.mutation.rate import KILLED, rate_of
+from tests.mutation.record import MEASURED, measurement_of, write
 from tests.mutation.survivors import NO_DIFFERENCE, SURVIVORS
 from tests.mutation.trials import Result, Trials
 
@@ -96,7 +97,8 @@ def main() -> None:
     parser.add_argument("--seed", help="try them in an order that is drawn; else file by file")
     parser.add_argument("--known-first", action="store_true", help="begin with known survivors")
     parser.add_argument("--share", default="0/1", help="of so many disjoint shares try this one")
-    parser.add_argument("--record", action="store_true", help=f"write {MEASURED.name}")
+    parser.add_argument("--record", action="store_true", help="write down what came of all")
+    parser.add_argument("--record-in", type=Path, default=MEASURED, metavar="FILE")
     parser.add_argument("--within", type=float, default=1e9, metavar="SECONDS")
     parser.add_argument("--learn-within", type=float, default=1e9, metavar="SECONDS")
     parser.add_argument("--each", type=float, default=20, metavar="SECONDS")
@@ -106,8 +108,8 @@ def main() -> None:
     parser.add_argument("--to", type=Path, help="a line a result; what is in it is not tried again")
     given = parser.parse_args()
     results = results_in(given.to) if given.to and given.to.exists() else {}
-    every = all_mutants()
-    mutants = [one for one in chosen(every, given) if one.name not in results]
+    asked = chosen(all_mutants(), given)
+    mutants = [one for one in asked if one.name not in results]
     verdicts = Counter[str]()
 
     def keep(name: str, result: Result) -> None:
@@ -140,9 +142,7 @@ def main() -> None:
     print(f"{dict(verdicts)} of {len(mutants)}, {time.monotonic() - begin:.0f} s")
     print(f"{rate.killed} of {rate.tried} killed; of all {rate.least:.0%} to {rate.most:.0%}")
     if given.record:
-        drawn = sum(result.verdict != "no function" for result in results.values())
-        record = {"drawn": drawn, **rate._asdict()}
-        MEASURED.write_text(f"{json.dumps(record, indent=2)}\n")
+        write(measurement_of(results, len(asked)), given.record_in)
 
 
 def chosen(mutants: Sequence[Mutant], given: argparse.Namespace) -> list[Mutant]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tests.mutation.survivors import NO_DIFFERENCE, SURVIVORS
@@ -15,7 +13,6 @@ if TYPE_CHECKING:
     from tests.mutation.trials import Result
 
 KILLED = {"killed", "hung"}
-MEASURED = Path(__file__).with_name("measured.json")
 _Z = 1.96
 """Of a normal distribution: 95 % are within so many standard deviations."""
 
@@ -58,25 +55,28 @@ class Rate(NamedTuple):
         return (middle + sign * width) / (1 + _Z * _Z / of)
 
 
-def rate_of(results: Mapping[str, Result]) -> Rate:
-    """The rate over what was drawn: what makes no difference does not count, nor what is none."""
-    counted = [
-        result
+def counted(results: Mapping[str, Result]) -> dict[str, Result]:
+    """What counts of what was drawn: not what makes no difference, nor what is no function."""
+    return {
+        name: result
         for name, result in results.items()
         if name not in NO_DIFFERENCE and result.verdict != "no function"
-    ]
-    killed = sum(result.verdict in KILLED for result in counted)
-    undecided = sum(result.verdict == "survived" and result.run < result.of for result in counted)
-    return Rate(killed, len(counted), undecided)
+    }
+
+
+def is_undecided(result: Result) -> bool:
+    """Whether it survives, and not every test was run that reaches it."""
+    return result.verdict == "survived" and result.run < result.of
+
+
+def rate_of(results: Mapping[str, Result]) -> Rate:
+    """The rate over what was drawn and counts."""
+    left = counted(results).values()
+    killed = sum(result.verdict in KILLED for result in left)
+    return Rate(killed, len(left), sum(map(is_undecided, left)))
 
 
 def known_and_killed(results: Mapping[str, Result]) -> list[str]:
     """What is said to survive, and does not."""
     known = NO_DIFFERENCE.keys() | SURVIVORS.keys()
     return [name for name in results if name in known and results[name].verdict in KILLED]
-
-
-def measured() -> dict[str, int]:
-    """What was measured last: the attributes of a rate, and how many mutants were drawn for it."""
-    found: dict[str, int] = json.loads(MEASURED.read_text("utf-8"))
-    return found

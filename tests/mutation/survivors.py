@@ -162,3 +162,7 @@ SURVIVORS = {
     "been replaced') -> nothing": ("a mistake of ours, which no caller makes"),
 }
 """Something would be different, and no quick test looks at it: what would notice it."""
+
+KILLED_SINCE: dict[str, str] = {}
+"""What was alive in the last measurement and is no more, by name: the test that kills it now, or
+what has become of its code."""

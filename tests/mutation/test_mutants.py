@@ -16,7 +16,8 @@ import pytest
 from fsspec_commit.testing.simulation import run
 from tests.mutation.measure import results_in
 from tests.mutation.mutants import code_of, live_function, modules, mutants_of
-from tests.mutation.rate import Rate, known_and_killed, measured, rate_of
+from tests.mutation.rate import Rate, known_and_killed, rate_of
+from tests.mutation.record import measured
 from tests.mutation.survivors import NO_DIFFERENCE, SURVIVORS
 from tests.protocol.simulation.scenes import plan_of
 
@@ -115,20 +116,23 @@ def test_a_small_sample_says_little() -> None:
 
 def test_the_last_measurement_shows_that_nine_of_ten_are_killed() -> None:
     """Those that are known to survive count as alive here, and undecided ones as well."""
-    last = measured()
-    assert Rate(last["killed"], last["tried"], last["undecided"]).least >= KILLED_MIN
+    assert measured().rate.least >= KILLED_MIN
 
 
 @pytest.mark.checkout
 def test_what_survives_tests_of_which_nothing_is_known_is_undecided(tmp_path: Path) -> None:
-    """None of these tests was asked what it reaches."""
+    """None of these tests was asked what it reaches. Each undecided one is recorded by its name."""
     name = "effects/confirmed/reads.py:StoreReads.stat: "
     program = [sys.executable, "-m", "tests.mutation.measure", name]
     tests = ["--tests", "tests/unit/effects/test_reads.py", "--learn-within=0"]
-    to = tmp_path / "results"
-    subprocess.run([*program, *tests, f"--to={to}"], cwd=ROOT, capture_output=True, check=True)
-    rate = rate_of(results_in(to))
+    to, file = tmp_path / "results", tmp_path / "measured.json"
+    record = [f"--to={to}", "--record", f"--record-in={file}"]
+    subprocess.run([*program, *tests, *record], cwd=ROOT, capture_output=True, check=True)
+    rate, recorded = rate_of(results_in(to)), measured(file)
     assert 0 < rate.undecided == rate.tried
+    assert (recorded.rate, recorded.mutants, recorded.names_alive) == (rate, rate.tried, [])
+    names = [one.name for one in mutants_of("effects/confirmed/reads.py") if name in one.name]
+    assert recorded.names_undecided == sorted(names)
 
 
 @pytest.mark.slow

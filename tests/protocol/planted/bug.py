@@ -20,6 +20,7 @@ class Bug:
         family: The kind of store on which it is looked for; `None` for any.
         plan: What is run instead, where only one run of some thousand finds the bug.
         sliced: Whether it is looked for where other processes run slices of jobs.
+        verified: Whether it is looked for where somebody asks ``verify`` besides.
     """
 
     plant: Callable[[pytest.MonkeyPatch], None]
@@ -27,3 +28,4 @@ class Bug:
     family: str | None = None
     plan: Plan | None = None
     sliced: bool = False
+    verified: bool = False

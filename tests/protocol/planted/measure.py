@@ -24,7 +24,13 @@ CAUGHT = Path(__file__).with_name("caught.json")
 
 def plan_of(bug: Bug, seed: int) -> Plan:
     """What is run for a seed: every other run is varied."""
-    return draw(seed, family=bug.family, varied=seed % 2 == 1, sliced=bug.sliced)
+    return draw(
+        seed,
+        family=bug.family,
+        varied=seed % 2 == 1,
+        sliced=bug.sliced,
+        verified=bug.verified,
+    )
 
 
 def broken(bug: Bug, violations: tuple[str, ...]) -> set[str]:
@@ -51,6 +57,12 @@ def measure(bug: Bug, seeds: range, within_s: float) -> dict[str, Any]:
     return {"first": first, "caught": caught, "of": tried, "breaks": sorted(promises)}
 
 
+def measured(in_file: Path = CAUGHT) -> dict[str, dict[str, Any]]:
+    """What was measured last, by the names of the bugs; nothing if the file is not there."""
+    found: dict[str, dict[str, Any]] = json.loads(in_file.read_text()) if in_file.exists() else {}
+    return found
+
+
 def write(known: dict[str, dict[str, Any]], to: Path) -> None:
     """Write what was measured, a bug a line."""
     lines = [f"{json.dumps(name)}: {json.dumps(one)}" for name, one in sorted(known.items())]
@@ -67,7 +79,7 @@ def main() -> None:
     given = parser.parse_args()
     part, parts = map(int, given.part.split("/"))
     names = given.names or sorted(BUGS)[part::parts]
-    known: dict[str, dict[str, Any]] = json.loads(given.to.read_text()) if given.to.exists() else {}
+    known = measured(given.to)
     for name in names:
         known[name] = measure(BUGS[name], range(given.seeds), given.seconds)
         print(name, known[name], flush=True)

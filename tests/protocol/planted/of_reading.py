@@ -137,6 +137,7 @@ BUGS = {
         misses_files_that_are_not_in_place_yet,
         ("P1", "P2"),
         plan=verified(5.0, FaultAt("a.driver", 2, "halt", 20, verb="rename")),
+        verified=True,
     ),
     "verifies what it saw once": Bug(
         looks_once,
@@ -146,6 +147,7 @@ BUGS = {
             FaultAt("a.driver", 6, "halt", 20, verb="create"),
             FaultAt("reader0", 2, "halt", 90, verb="list_tree"),
         ),
+        verified=True,
     ),
     "reads no epoch": Bug(reads_no_epoch, ("P1", "P2"), plan=read("gcs", 0, IN_MID_LISTING)),
     "leaves no epoch": Bug(
