@@ -55,6 +55,7 @@ STORES = {
     "gcs": "manifest",
     "s3": "magic",
     "s3-versioned": "magic",
+    "s3-by-path": "magic",
     "minio": "magic",
     "s3-express": "manifest",
     "azure-flat": "magic",
@@ -83,7 +84,8 @@ def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.setitem(registry._registered, HOSTILE, HostileStore)
     bucket = make_bucket_of(request.param)
     # Where uploads are kept by path, jobs with exact names are refused.
-    names = ("unique",) if request.param == "azure-flat" else ("unique", "exact")
+    is_by_path = not FAMILIES[request.param].keeps_names_apart
+    names = ("unique",) if is_by_path else ("unique", "exact")
     yield Kind(bucket, STORES[request.param], names)
     remove_bucket(bucket)
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class SharedJob:
-    """What the actors of one job tell each other beside the store."""
+    """What the actors of one job tell each other outside of the store."""
 
     def __init__(self, plan: JobPlan) -> None:
         self.plan = plan
@@ -167,7 +167,7 @@ async def _written(
     if which.adopted:
         return await adopted(world, process, job, layout, files, pause_s=which.pause_s)
     output = job.committer.attempt(layout)
-    chosen = asyncio.Event()  # Perhaps.
+    chosen = asyncio.Event()  # Set when it may be.
     try:
         await _write(output, files, tries=2 if which.retries else 1)
         await asyncio.sleep(which.pause_s)
@@ -259,6 +259,7 @@ def _options(plan: JobPlan) -> JobOptions:
         collect="store" if plan.collect else "messages",
         idempotency_key=plan.key,
         success=plan.success,
+        committer=plan.committer,
     )
 
 

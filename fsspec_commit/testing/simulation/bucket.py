@@ -41,7 +41,7 @@ class Habits:
         listable: Pending uploads can be listed.
         keyed_by: Whether two uploads of one path are two, or the first that is completed drops
             what is pending for the others, as with uncommitted blocks.
-        again: What completing an upload a second time is answered with.
+        again: The status that answers a second completion of an upload.
         uploads: Whether there are any.
         renames: What one rename moves. Where that is a directory there are directories: a write
             makes those it needs, a rename finds them missing.
@@ -109,7 +109,7 @@ class Bucket:
         now: Its clock.
 
     Attributes:
-        moves: Every request to rename an object, or to make a directory, also those in vain.
+        moves: Every request to rename an object, or to make a directory, even those in vain.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class Bucket:
         self._changed = changed
 
     def kept(self, path: StorePath) -> StorePath:
-        """*path* as what stands there is called: here every name is one of its own."""
+        """*path* in the spelling of what stands there: here every name is one of its own."""
         return path
 
     def get(self, path: StorePath) -> Object | None:
@@ -330,7 +330,7 @@ class Bucket:
                         del self.uploads[upload_id]
 
     def abort(self, upload: PendingUpload) -> None:
-        """Drop an upload; what is pending under another path is none of that id."""
+        """Drop an upload; one of that id that is pending under another path is left alone."""
         with self._lock:
             pending = self.uploads.get(upload.upload_id)
             if pending is not None and pending.path == upload.path:

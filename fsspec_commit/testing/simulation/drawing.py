@@ -7,8 +7,8 @@ from typing import NamedTuple, TypeVar
 
 from fsspec_commit.records.job import Mode, Success
 from fsspec_commit.store import AtomicRename
-from fsspec_commit.testing.simulation.extending import extension
-from fsspec_commit.testing.simulation.families import FAMILIES, Family
+from fsspec_commit.testing.simulation import extending
+from fsspec_commit.testing.simulation.families import DRAWN_FAMILIES, FAMILIES, Family
 from fsspec_commit.testing.simulation.plan import (
     AttemptPlan,
     CleanerPlan,
@@ -46,7 +46,6 @@ _ANY: tuple[FaultKind, ...] = (
 _DELAYS_S = (0.05, 0.5, 3.0, 20.0, 100.0, 700.0, 5_000.0)
 _CHANGING = ("create", "delete", "rename", "complete", "rename_directory", "read")
 _CALLS_OF_A_VERB = 6
-_KEPT_CHANCE = 0.4
 _CALLS_OF_A_DRIVER = 40
 _CALLS_OF_OTHERS = 20
 
@@ -59,6 +58,7 @@ def draw(
     sliced: bool = False,
     extended: bool = False,
     verified: bool = False,
+    committers: bool = False,
 ) -> Plan:
     """Draw a plan: the same one for the same arguments, on every machine.
 
@@ -68,7 +68,7 @@ def draw(
 
     Args:
         seed: Any integer.
-        family: The kind of store, a name of ``FAMILIES``; ``None`` draws it as well.
+        family: The kind of store, a name of ``FAMILIES``; ``None`` draws it, too.
         varied: Whether it is varied by one or two of these: hidden and odd names, empty files,
             another spelling of a partition, adopted attempts, tasks that write a file again,
             readers that stand still, callbacks that raise, Ctrl-C, crashes of those who settle a
@@ -77,18 +77,20 @@ def draw(
         extended: Whether it has one of these besides: up to four attempts of a task; jobs of
             earlier versions that have died there; modes that are drawn alike.
         verified: Whether somebody asks ``verify`` besides, and may stand still.
+        committers: Whether each job asks for one of the committers that are safe there.
     """
     random = Random(f"plan {seed}")
-    kind = FAMILIES[family or random.choice(sorted(FAMILIES))]
+    kind = FAMILIES[family or random.choice(DRAWN_FAMILIES)]
     plan = _Drawing(random, kind, seed).plan()
-    if Random(f"kept {seed}").random() < _KEPT_CHANCE:
-        plan = replace(plan, jobs=tuple(replace(job, keeps=True) for job in plan.jobs))
+    plan = extending.with_kept_manifests(plan, Random(f"kept {seed}"))
     if varied:
         plan = variation(plan, kind, Random(f"variation {seed}"))
     if sliced:
         plan = spread(plan, Random(f"slices {seed}"))
     if extended:
-        plan = extension(plan, kind, Random(f"extension {seed}"))
+        plan = extending.extension(plan, kind, Random(f"extension {seed}"))
+    if committers:
+        plan = extending.with_committers(plan, kind, Random(f"committers {seed}"))
     return with_a_verifier(plan, Random(f"verifier {seed}")) if verified else plan
 
 
@@ -338,7 +340,7 @@ class _Drawing:
         return self._one_of(*(_OFTEN if self._happens(0.9) else _SELDOM))
 
     def _files(self, mode: Mode, *, exact: bool, few: bool) -> tuple[tuple[str, ...], ...]:
-        """Names for one or two tasks, out of *few*; exact ones are those of one task each."""
+        """Names for one or two tasks, of fewer if *few*; an exact name is that of one task only."""
         names: tuple[str, ...] = _FILES[1:] if mode == _OFTEN[2] else _FILES
         names = names[:3] if few else names
         first = tuple(self.random.sample(names, self._one_of(1, 2)))

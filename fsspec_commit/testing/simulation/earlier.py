@@ -1,14 +1,14 @@
 """Jobs of earlier versions of this library, which died before a run begins.
 
 Each is carried out call by call, as the recordings of its version say, up to the call at which it
-died; the model sees every change, as of a driver that is alive. So it can judge whatever state such
-a job is left in:
+died; the model sees every change, as it does those of a living driver. So it can judge whatever
+state such a job is left in:
 
 * open, with or without files, manifests and a claim: it may be aborted, never committed;
 * decided, with none, some or all of its files in place, or some old files gone: it counts from its
   decision on, in the order of all decisions, and whoever resumes it must finish it;
-* over, with a part of its area left: nothing of it may happen again, and the rest goes;
-* aborted, with a part of its area left: it must never count, and the rest goes.
+* over, with a part of its area left: nothing of it may happen again, and the rest is removed;
+* aborted, with a part of its area left: it must never count, and the rest is removed.
 
 It has two tasks with two files each, and may leave an empty marker. Left out are:
 
@@ -42,8 +42,8 @@ from fsspec_commit.testing.simulation.plan import AttemptPlan, EarlierPlan, JobP
 from fsspec_commit.testing.simulation.rules import replaces
 
 VERSIONS = ("1", "1.1", "1.2")
-"""The recordings that differ in how such a job goes on; those since then differ in what a claim's
-name says, and in when the marker is prepared."""
+"""The versions whose recordings differ in how such a job goes on; later ones differ in what a
+claim's name says, and in when the marker is prepared."""
 FILES = (("same.txt", "day=1/same.txt"), ("other.txt", "day=9/other.txt"))
 """What each task writes, in that order."""
 _ATTEMPTS = ("a5" * 8, "b5" * 8)
@@ -73,7 +73,7 @@ def can_overwrite(family: Family, old: Iterable[str]) -> bool:
 
 
 def earlier_id(number: int) -> str:
-    """The id of the job of that number, of a day before all runs."""
+    """The id of the job of that *number*, with a date before all runs."""
     return f"20251130T101112-{number:016x}"
 
 
@@ -91,7 +91,7 @@ def as_plan(plan: EarlierPlan, number: int) -> JobPlan:
 
 @dataclass(frozen=True)
 class EarlierJob:
-    """One of them.
+    """A job of an earlier version.
 
     Args:
         plan: How it is left.
@@ -123,7 +123,7 @@ class EarlierJob:
 
     @cached_property
     def attempts(self) -> tuple[tuple[str, dict[str, bytes]], ...]:
-        """Of each task the attempt, and its files by their final names."""
+        """The attempt of each task, and its files by their final names."""
         return tuple(
             (attempt_id, {self._final(name, task): f"{name} of old".encode() for name in names})
             for task, (attempt_id, names) in enumerate(zip(_ATTEMPTS, FILES, strict=True))
@@ -227,7 +227,7 @@ class EarlierJob:
             yield Call("rename_directory", committed, renamed)
 
     def _make_directories(self, touched: Sequence[str]) -> Iterator[Call]:
-        """Where directories are, and a rename into one that is missing fails, they are made."""
+        """Make directories first, where a rename into a missing one fails."""
         for name in touched if self.committer == "manifest" and self._has_directories else ():
             if name:
                 path = self._final_path(name)
@@ -287,7 +287,7 @@ class EarlierJob:
         yield self._delete_tree(StorePath(area))
 
     def _delete_all(self, area: str) -> Iterator[Call]:
-        """Of one that is over ``published`` goes after what it is about, the decision of others."""
+        """Delete the area; ``published``, or an aborted job's decision, goes after most others."""
         late = ["decision"] if self.plan.aborts else ["published"]
         order = ["", *late, "uploads"]
         found: list[list[StorePath]] = [[] for _ in order]

@@ -1,4 +1,4 @@
-"""What earlier versions of this library have written in their records, said once more.
+"""What the records of earlier versions of this library say, written down once more.
 
 None of the library's code writes them: what it writes may change, and these must be read for ever.
 """
@@ -35,7 +35,7 @@ class EarlierRecords:
     success: Literal["marker", "none"] = "none"
 
     def nonce(self, what: str) -> str:
-        """All random, as far as anybody can tell: that of a claim does not say what it claims."""
+        """A nonce, random as far as anybody can tell: a claim's does not say what it claims."""
         return sha256(f"{self.job_id} {what}".encode()).hexdigest()[:32]
 
     def job(self, url: str, committer: str, capabilities: Capabilities) -> bytes:
@@ -64,7 +64,7 @@ class EarlierRecords:
         )
 
     def claim(self, partitions: Sequence[str]) -> bytes:
-        """``claim-…``; who replaces all claims all partitions."""
+        """``claim-…``; a job that replaces everything claims all partitions."""
         return self._record(
             "Claim",
             mode=self.mode,
@@ -91,10 +91,10 @@ class EarlierRecords:
 
         Args:
             claim: Its claim.
-            tasks: Of each task the chosen attempt, the sizes of its files, and its manifest.
+            tasks: For each task the chosen attempt, the sizes of its files, and its manifest.
             replaced: The list of old files, or nothing.
             marker: The token of its marker, which is empty, if it leaves one.
-            stale: The token of the one that it has found, if it has.
+            stale: The token of the marker that it has found, if there was one.
         """
         chosen = [
             {
@@ -224,7 +224,7 @@ def marker_token(upload: PendingUpload) -> str:
 
 
 def replaced_line(name: str, size_bytes: int, token: str) -> bytes:
-    """A line of the list of old files, of one that no new file of that name replaces."""
+    """A line of the list of old files, for one that no new file of its name replaces."""
     return _json([name, size_bytes, token, False]) + b"\n"
 
 

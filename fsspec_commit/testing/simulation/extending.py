@@ -1,4 +1,4 @@
-"""What drawn plans had none of when the first integers were written down: drawn beside the rest."""
+"""What drawn plans lacked when the first integers were written down: drawn apart from the rest."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,19 +20,33 @@ if TYPE_CHECKING:
     from fsspec_commit.records.job import Mode
 
 ATTEMPTS_MAX = 4
-"""Of one task; Hadoop and Spark give up a job when so many have failed."""
+"""The most attempts of one task; Hadoop and Spark give up a job when so many have failed."""
 _CALLS_MAX = 30
+_KEPT_CHANCE = 0.4
 _BEGIN_S = (0.0, 0.0, 0.05, 0.5, 3.0, 30.0)
 _PAUSE_S = (0.0, 0.0, 0.0, 1.0, 20.0, 70.0)
 
 
 def extension(plan: Plan, family: Family, random: Random) -> Plan:
-    """*plan* with one of the things that it had none of."""
+    """*plan* with one of the things that it lacked."""
     return random.choice(_EXTENSIONS)(plan, family, random)
 
 
+def with_kept_manifests(plan: Plan, random: Random) -> Plan:
+    """*plan*, sometimes with drivers that keep the manifests of their tasks."""
+    if random.random() >= _KEPT_CHANCE:
+        return plan
+    return replace(plan, jobs=tuple(replace(job, keeps=True) for job in plan.jobs))
+
+
+def with_committers(plan: Plan, family: Family, random: Random) -> Plan:
+    """*plan*, with each job by one of the committers that it may ask for there."""
+    jobs = (replace(job, committer=random.choice(family.committers)) for job in plan.jobs)
+    return replace(plan, jobs=tuple(jobs))
+
+
 def _with_more_attempts(plan: Plan, _: Family, random: Random) -> Plan:
-    """Tasks are tried again, up to four times, soon or when the driver has heard enough."""
+    """Tasks are tried again, up to four times, soon or when the driver has all its messages."""
     jobs = []
     for job in plan.jobs:
         more = [one for task in range(len(job.files)) for one in _more(job, task, random)]
@@ -41,7 +55,7 @@ def _with_more_attempts(plan: Plan, _: Family, random: Random) -> Plan:
 
 
 def _more(job: JobPlan, task: int, random: Random) -> list[AttemptPlan]:
-    """Further attempts of a task, behind all others: faults are those of the attempts before."""
+    """Further attempts of a task, after all others, so that faults stay with the earlier ones."""
     like = [one for one in job.attempts if one.task == task]
     count = random.randint(len(like), ATTEMPTS_MAX)
     return [
@@ -94,7 +108,7 @@ def _with_any_mode(job: JobPlan, family: Family, random: Random) -> JobPlan:
 
 
 def _with_refusals(plan: Plan, _: Family, random: Random) -> Plan:
-    """Somebody may not do something, once or for a while, beside whatever else goes wrong."""
+    """Somebody is denied something, once or for a while, besides whatever else goes wrong."""
     job = random.choice(plan.jobs)
     actor = random.choice((f"{job.name}.driver", *actors_of(job)))
     call, delay_s = random.randint(1, _CALLS_MAX), random.choice((0.0, 0.0, 40.0))

@@ -7,6 +7,7 @@ may have changed when it acts.
 
 from dataclasses import dataclass, replace
 
+from fsspec_commit.selection import REQUESTS, CommitterName, choose
 from fsspec_commit.store import AtomicRename, Capabilities
 from fsspec_commit.testing.simulation.bucket import Habits
 
@@ -54,6 +55,16 @@ class Family:
         return self.habits.renames is AtomicRename.DIRECTORY
 
     @property
+    def committers(self) -> tuple[CommitterName, ...]:
+        """The committers that do all that jobs ask for; the first is the one they get by default.
+
+        Where tokens may repeat, as on HDFS, another one that is safe refuses most overwrites.
+        """
+        requests = REQUESTS[:1] if self.capabilities.unique_tokens is False else REQUESTS
+        chosen = (choose(self.capabilities, request).committer for request in requests)
+        return tuple(dict.fromkeys(name for name in chosen if name is not None))
+
+    @property
     def folds_names(self) -> bool:
         """Whether names that differ in case, or in their normal form, are one."""
         return self.habits.folds
@@ -62,6 +73,11 @@ class Family:
     def keeps_names_apart(self) -> bool:
         """Whether attempts that write one name do not hurt each other."""
         return not (self.habits.uploads and self.habits.keyed_by == "path")
+
+    @property
+    def drops_uploads(self) -> bool:
+        """Whether the service drops pending uploads after a time, and nobody else can."""
+        return not (self.keeps_names_apart or self.habits.listable)
 
     @property
     def takes_any_name(self) -> bool:
@@ -119,6 +135,7 @@ _MEMORY = Habits(versioned=True, uploads=False, renames=AtomicRename.DIRECTORY, 
 _GEN2 = Habits(versioned=True, uploads=False, renames=AtomicRename.DIRECTORY, keeps_tokens=True)
 _GCS = Habits(versioned=True, uploads=False, renames=AtomicRename.FILE)
 _S3 = Habits()
+_BY_PATH = Habits(keyed_by="path")
 _VERSIONED = Habits(versioned=True, encrypts=True, again=200)
 _MINIO = Habits(conditional_delete=False, listable=False)
 _EXPRESS = Habits(versioned=True, renames=AtomicRename.FILE, again=200)
@@ -186,6 +203,14 @@ FAMILIES = {
             capabilities=capabilities_of(_VERSIONED),
         ),
         Family(
+            name="s3-by-path",
+            habits=_BY_PATH,
+            lists_in_order=True,
+            capabilities=capabilities_of(_BY_PATH),
+            request_lives_s=1800.0,
+            clocks_within_s=900.0,
+        ),
+        Family(
             name="minio",
             habits=_MINIO,
             lists_in_order=True,
@@ -203,3 +228,17 @@ FAMILIES = {
     )
 }
 """Every simulated store, by name."""
+DRAWN_FAMILIES = (
+    "azure-flat",
+    "disk",
+    "disk-folding",
+    "gcs",
+    "gen2",
+    "hdfs",
+    "memory",
+    "minio",
+    "s3",
+    "s3-express",
+    "s3-versioned",
+)
+"""The kinds of stores that are drawn if none is named. One more would change what integers mean."""

@@ -13,18 +13,18 @@ from fsspec_commit.testing.simulation.bucket import Bucket, Object
 
 @cache
 def folded(name: str) -> str:
-    """What is the same for all names that are taken for one."""
+    """The common form of all names that are taken for one."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
 class FoldingBucket(Bucket):
-    """Whatever stands keeps the name that it was given first, and is found by all others.
+    """A bucket in which what stands keeps its first name, and is found by every spelling of it.
 
     A listing shows the name that is kept.
     """
 
     def kept(self, path: StorePath) -> StorePath:
-        """*path* as what stands there is called, as far as anything does."""
+        """*path* in the spelling of what stands there, as far as anything does."""
         called = {folded(one): one for one in chain(self.objects, self.directories)}
         above: str = path
         while above:

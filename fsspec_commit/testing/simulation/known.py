@@ -17,14 +17,16 @@ class KnownJob:
 
     Attributes:
         spec: Where its ``job.json`` stands.
-        spelled_twice: The attempts that write two names that are one.
+        spelled_twice: The attempts that write two names that the store takes for one.
         claims: When each of its claims was written; ``claimed_at_s`` is that of its decision.
         begun_at_s: When its ``job.json`` first stood.
-        was_away: Whether its area has been elsewhere, or gone: who looked may have missed it.
+        was_away: Whether its area has been elsewhere, or gone: a process that looked may have
+            missed it.
         is_over: Whether its ``job.json`` is gone for good: nothing of it happens any more.
-        ended_by: Who made ``job.json`` go, from wherever it stood, last.
+        ended_by: Who was the last to remove ``job.json`` from where it stood.
         was_done: Whether it had done all at a moment when ``job.json`` left its place.
-        undone: What it had not done then, and which promises that breaks if it is not put back.
+        undone: What it had not done then, and which promises that breaks if ``job.json`` is not put
+            back.
         too_late: Its decision and manifests that stand, by path; and whether each was written when
             the job was over, by a request that had been given up.
     """
@@ -63,7 +65,7 @@ class KnownJob:
             self.spelled_twice.add(attempt_id)
 
     def stands_since(self, moment_s: float) -> bool:
-        """Whether whoever looks for it finds it, and has found it at any time since."""
+        """Whether whoever looks for it finds it, and has found it at any time since *moment_s*."""
         return self.begun_at_s <= moment_s and bool(self.spec) and not self.was_away
 
     def is_whole(self, actual: Mapping[str, bytes]) -> bool:
@@ -87,7 +89,7 @@ class KnownJob:
 
     @property
     def is_in_place(self) -> bool:
-        """Whether others find its ``job.json``: of an area that is looked into they do not."""
+        """Whether others find its ``job.json``: while its area is looked into they do not."""
         return any("/void-" not in path for path in self.spec)
 
     @property
@@ -95,7 +97,7 @@ class KnownJob:
         """Whether requests that came too late have left a decision and manifests, and nothing else.
 
         Nobody can tell that from a job whose ``job.json`` was lost before its files were in place:
-        a person has to say that they are given up. Of a job that was not over a decision or a
+        a person has to say that they are given up. If the job was not over, a decision or a
         manifest that stands without ``job.json`` is a bug.
         """
         decided = any(path.endswith("/decision") for path in self.too_late)

@@ -20,7 +20,7 @@ class Leftover:
         uploads: The pending uploads of another program, by name; nobody may ever touch them.
         stays: Whether nobody may ever touch them: they are another program's, or of a version that
             is not known. All others are gone in the end.
-        shown_as: How ``clean`` begins to tell of those that stay.
+        shown_as: How the line begins in which ``clean`` reports those that stay.
     """
 
     files: dict[str, bytes] = field(default_factory=dict)
@@ -55,4 +55,4 @@ LEFTOVERS = {
     "upload": Leftover(uploads={"day=1/others.txt": b"of others", "_others": b""}),
     "probe": Leftover({f"_commit/probe-{_NONCE}/created": b""}),
 }
-"""All of them."""
+"""All leftovers, by name."""

@@ -1,7 +1,7 @@
 """An event loop in virtual time: it waits for nothing, and runs the same way each time.
 
 Callbacks run in the order that asyncio promises. What differs between two schedules is how long
-each request and each reply takes, which a seed says, and so which of them comes next.
+each request and each reply takes, which a seed determines, and so which of them comes next.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ class StuckError(Exception):
 
 
 class SimulationLoop(asyncio.BaseEventLoop):
-    """A loop whose clock jumps to what comes next, and which hears of no file and no thread.
+    """A loop whose clock jumps to what comes next, and which watches no file and no thread.
 
     Attributes:
         failures: What tasks raised that nobody awaits.
@@ -36,7 +36,7 @@ class SimulationLoop(asyncio.BaseEventLoop):
         self.failures: list[BaseException] = []
         self.now = 0.0
         self.set_exception_handler(self._note)
-        # Each is called for every request: what Python's own says of it costs more than it does.
+        # Each is called for every request, and Python's own wrappers cost more than what they do.
         self.create_future = partial(asyncio.Future, loop=self)  # type: ignore[method-assign]
         self.get_debug = bool  # type: ignore[method-assign]  # false: nothing is debugged
         self._due = deque[_Call]()
@@ -89,7 +89,7 @@ class SimulationLoop(asyncio.BaseEventLoop):
         return self.call_at(self.now + delay, callback, *args, context=context)
 
     def after(self, delay_s: float, callback: Callable[[*Ts], object], *args: *Ts) -> None:
-        """Call *callback* after a time, whatever happens: at half of the price of `call_later`."""
+        """Call *callback* after a time; it cannot be cancelled, and costs half of `call_later`."""
         timer = (self.now + delay_s, next(self._numbers), None, callback, args)
         heapq.heappush(self._timers, timer)
 
@@ -129,10 +129,10 @@ class SimulationLoop(asyncio.BaseEventLoop):
         return handle, callback, args
 
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """It is left out when its time comes."""
+        """Do nothing: a timer that is cancelled is left out when its time comes."""
 
     _asyncgen_firstiter_hook = None
-    """No asynchronous generator is noted, for a shutdown that a simulation has not."""
+    """No asynchronous generator is registered: a simulation never shuts them down."""
 
     def _note(self, _: asyncio.AbstractEventLoop, told: dict[str, Any]) -> None:
         error = told.get("exception")

@@ -13,7 +13,7 @@ class Markers:
     Args:
         are_removed: Whether jobs can remove an earlier marker; elsewhere it stays until the next.
         clock: The virtual time.
-        fold: Gives all names one form that the store takes for one.
+        fold: Maps all names that the store takes for the same one to a common form.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Markers:
     def untruths(
         self, marker: bytes | None, decided: Iterable[KnownJob], names: Container[str]
     ) -> Iterator[str]:
-        """What is wrong with the *marker*, or with none, when all that was *decided* is over.
+        """What is wrong with the *marker*, or its absence, when all that was *decided* is over.
 
         Args:
             marker: What it says, if one stands.
@@ -72,7 +72,8 @@ class Markers:
     def _is_due(self, decided: Iterable[KnownJob]) -> bool:
         """Whether ``_SUCCESS`` must stand when all jobs that were *decided* are over.
 
-        Who adds to data leaves a marker where one stood; who replaces all of them may leave none.
+        A job that adds to data leaves a marker where one stood; one that replaces all may leave
+        none.
         """
         due = False
         for job in sorted(decided, key=lambda one: one.decided_at_s):
@@ -84,7 +85,7 @@ class Markers:
         return due
 
     def _may_be_of(self, job: KnownJob, data: bytes, *, had_one: bool) -> bool:
-        """Whether the marker of *job* says that; one without its own may have removed another's."""
+        """Whether *job* may leave a marker of *data*; one without its own may restore another's."""
         success = job.plan.success
         restored = success == "none" and had_one
         if data == b"":

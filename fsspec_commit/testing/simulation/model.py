@@ -25,7 +25,7 @@ from fsspec_commit.testing.simulation.spellings import Spellings
 from fsspec_commit.testing.simulation.told import Circumstances, Told, told_otherwise, wrongly
 
 MAGIC = "__magic_job-"
-"""How the directory begins in which S3A records what it uploads for a job."""
+"""How the name of the directory begins in which S3A records what it uploads for a job."""
 _RECORD = re.compile(
     rf"_commit/(?:void-)?({rules.JOB_ID})(?:-[0-9a-f]{{32}})?"
     r"/(job\.json|decision|published|chosen/\d+|manifests/\d+/[0-9a-f]{16}|claim-[0-9a-f]{32})"
@@ -40,15 +40,15 @@ class Model:
         old: The files that stand there before, by name.
         clock: The virtual time.
         markers_go: Whether jobs can remove the marker of an earlier one.
-        fold: Gives all names one form that the store takes for one: those below have that form.
+        fold: Maps all names that the store takes for the same one to a common form, used below.
         is_calm: Whether nothing goes wrong in this run, and nobody else writes there.
         is_alone: Whether nothing of others is there, and no other destination.
 
     Attributes:
         violations: What was not as it must be; each begins with the promise that it breaks.
         actual: What stands outside of the work area, by name, but for the marker.
-        serial: What would be, had each decided job happened at once, in the order of decisions;
-            without foreign files, which an overwrite has listed or not.
+        serial: What would stand, had each decided job happened at one moment, in the order of
+            decisions; without foreign files, which an overwrite may have listed or not.
         foreign: What others have written, by name.
         touched: The names of which others have written or deleted a file.
         adopted: The ids of uploads that another program has begun, and a job has adopted.
@@ -128,14 +128,14 @@ class Model:
             self._wrong(promise, f"{told.call} returned, and {what}")
 
     def told_chosen(self, job_id: str, task: int, attempt_id: str, *, chosen: bool | None) -> None:
-        """An attempt was told whether it is its task's; that means nothing when its job is over."""
+        """An attempt was told whether it is chosen; that means nothing when its job is over."""
         job = self.jobs[job_id]
         first = job.pointers.get(task)
         if job.plan.collect and job.stands_since(inf) and chosen != (first == attempt_id):
             self._wrong("P3", f"{attempt_id} was told chosen={chosen}, and task {task} has {first}")
 
     def answered(self, actor: str, began_s: float, names: Sequence[str]) -> None:
-        """A reader was told that these files are committed: so it was, since it asked."""
+        """A reader was told that these files are committed: true at some moment since it asked."""
         told = [*map(self._fold, names)]
         self.judge(self._shown.untruths(actor, began_s, told, self.touched))
 
@@ -335,7 +335,7 @@ class Model:
             self._wrong("P9", f"{process.name}: {name!r} of somebody else goes, or is changed")
 
     def _undone(self, job: KnownJob) -> Iterator[tuple[str, str]]:
-        """What is not in place of a job, or has not gone, though all must; what that breaks."""
+        """What of a job is not in place, or not gone, though all must be; and what that breaks."""
         if not job.is_whole(self.actual):
             missing = sorted(name for name in job.new if self.actual.get(name) != job.new[name])
             yield "P1", f"of job {job.plan.name} {missing} are not in place"
@@ -378,7 +378,7 @@ class Model:
         self._wrong("P1 P2 P11", f"{when}: missing {missing}, surplus {surplus}")
 
     def check_marker(self, there: bytes | None) -> None:
-        """``_SUCCESS`` stands in the end if it must, and names no file that does not."""
+        """``_SUCCESS`` stands in the end if it must, and names no file that is missing."""
         stand = self.actual.keys() | self.touched
         wrong = self._markers.untruths(there, self._committed(), stand)
         self.judge(("P1", what) for what in wrong)

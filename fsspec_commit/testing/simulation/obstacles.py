@@ -18,7 +18,7 @@ class Obstacles:
         self._stand: dict[str, tuple[bytes, float]] = {}
 
     def are_meant(self, actor: str, name: str, before: bytes | None) -> bool:
-        """Whether a change of *name* by *actor*, which held *before*, is one of an obstacle."""
+        """Whether an obstacle accounts for a change by *actor* of *name*, which held *before*."""
         return actor.startswith("obstacle") or before in self._stand.get(name, ())[:1]
 
     def changed(

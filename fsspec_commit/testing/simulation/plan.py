@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from fsspec_commit.records.job import Mode, Names
+from fsspec_commit.selection import Request
 from fsspec_commit.testing.simulation.process import FaultAt
 
 HERE = "out"
@@ -52,7 +53,7 @@ class SpreadPlan:
     one that runs a slice once more.
 
     Attributes:
-        patience_s: How long is waited for answers; what has not answered goes on all the same.
+        patience_s: How long answers are waited for; a slice without an answer goes on all the same.
         twice: Whether two processes run each slice.
         again_s: How much later the second one begins.
         apart_s: How much later each slice begins than the one before.
@@ -88,8 +89,9 @@ class JobPlan:
         threads: In how many threads its driver commits at once.
         callback: What its callback does whenever it is called.
         at: The name of its destination.
-        keeps: Whether its driver keeps the manifests of its tasks, as of those in its own process.
+        keeps: Whether its driver keeps its tasks' manifests, as if they ran in its own process.
         spread: Whether other processes run slices of it, and how.
+        committer: The committer that it asks for.
     """
 
     name: str
@@ -112,6 +114,7 @@ class JobPlan:
     at: str = HERE
     keeps: bool = False
     spread: SpreadPlan | None = None
+    committer: Request = "auto"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +162,7 @@ class ForeignPlan:
     Attributes:
         name: Its name, one that no job writes.
         at_s: When.
-        deletes: Whether he deletes it.
+        deletes: Whether the file is deleted.
         until_s: If given, it is an obstacle: a file that is written only where none stands, maybe
             under a name that a job is about to write, and that is taken away then.
     """

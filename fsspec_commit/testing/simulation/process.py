@@ -52,14 +52,14 @@ class FaultAt:
         call: Which of its calls, counted from 1; repeated calls count.
         verb: If given, only calls of this verb count, one of
             :data:`fsspec_commit.testing.wrapped.VERBS`.
-        kind: As of :class:`fsspec_commit.testing.Fault`. Beside those, ``"halt"`` and
-            ``"halt_after"``: the process stands still before it sends the call, or before it hears
+        kind: As of :class:`fsspec_commit.testing.Fault`. Besides those, ``"halt"`` and
+            ``"halt_after"``: the process stands still before it sends the call, or before it gets
             the answer, and goes on later. ``"cut"``: a later page of a
             listing is refused; elsewhere like ``"error"``. ``"outage"``: from this call on none is
             answered, for a while; some of them are applied. ``"interrupt"`` and
             ``"interrupt_twice"``: the call is sent, and Ctrl-C is pressed, once or twice.
-            ``"refused"``: this call, and those of the time after it, are answered for certain: who
-            asks may not do that.
+            ``"refused"``: this call, and those of a while after it, get a certain answer: the
+            caller may not do that.
         delay_s: How late the call is applied (``"applied_late"``), for how long the process
             stands still, the store is out (``"outage"``), or refuses (``"refused"``).
     """
@@ -241,7 +241,7 @@ class Process:
         return answer
 
     def _arrive_disturbed(self, request: "_Request[T]", reply: "asyncio.Future[T]") -> None:
-        """The same for a request that goes, or whose reply goes, another way than others."""
+        """Carry a request out, and reply as its fault says, if it has one."""
         verb, path, apply, sent_at, kind, delay_s = request
         answer = self._carry_out(verb, path, apply, sent_at, late=kind == "applied_late")
         if kind == "crash_after" and not self.is_dead:

@@ -1,4 +1,4 @@
-"""Who asks which files are committed, and compares them, while jobs come, go, and die."""
+"""Readers that ask which files are committed, or compare them, while jobs come, go, and die."""
 
 import asyncio
 
@@ -12,7 +12,7 @@ from fsspec_commit.testing.simulation.world import World
 
 
 async def read(world: World, actor: str, plan: ReaderPlan) -> None:
-    """Ask which files are committed, some times; not to be told is no violation."""
+    """Ask which files are committed, or verify them, several times; an error is no violation."""
     await asyncio.sleep(plan.at_s)
     process = world.process(actor)
     for _ in range(plan.count):

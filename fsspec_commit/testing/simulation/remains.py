@@ -16,7 +16,7 @@ _SHOWN_MAX = 6
 def remains(
     jobs: Collection[KnownJob], names: Collection[str], uploads: Iterable[str]
 ) -> Iterator[tuple[str, str]]:
-    """What is wrong with what stands in the work area; what that breaks."""
+    """What is wrong with what stands in the work area, and which promises that breaks."""
     lost = {f"_commit/lost/{job.job_id}" for job in jobs if job.is_given_up}
     left = [name for name in names if name not in lost and not _MAY_STAY.fullmatch(name)]
     left += [f"upload of {path}" for path in uploads]

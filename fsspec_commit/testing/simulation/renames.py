@@ -1,4 +1,4 @@
-"""Renames on a simulated store, and its directories: each verb is the requests of its family."""
+"""Renames on a simulated store, and its directories: each verb sends the requests of its family."""
 
 import errno
 from collections.abc import Callable

@@ -12,10 +12,7 @@ _SUMMARIES = {"_metadata", "_common_metadata"}
 
 
 def content(name: str, *whose: str) -> bytes:
-    """What a file holds: unless it is to be the same whoever writes it, no two are alike.
-
-    But for empty ones.
-    """
+    """What a file holds: its name and *whose* it is; nothing if its name contains "empty"."""
     return b"" if "empty" in name else " ".join((name, *whose)).encode()
 
 
@@ -43,8 +40,8 @@ def out_of_turn(
 ) -> Iterator[str]:
     """What a job with *new* files may not do where *there* are others: it should be refused.
 
-    *Foreign* files may have been seen or not. A new directory and another *are alike* if readers
-    take them for one value.
+    The *foreign* files may have been seen or not. A new directory and another are alike, by
+    *are_alike*, if readers take them for one value.
     """
     if plan.mode in {"error", "ignore"} and any(map(is_visible, there)):
         yield f"write beside data, mode={plan.mode}"
@@ -59,7 +56,7 @@ def out_of_turn(
 
 
 def replaces(plan: JobPlan, new: Mapping[str, bytes], path: str) -> bool:
-    """Whether a job replaces the old file *path*: of hidden ones those that it writes as well."""
+    """Whether a job replaces the old file *path*; of hidden ones, summaries and those it writes."""
     if plan.mode not in _OVERWRITES:
         return False
     directory, _, file_name = path.rpartition("/")
@@ -84,7 +81,7 @@ def _second_spellings(
 ) -> list[str]:
     """The partitions of *new* that readers find under another name as well, and did not before.
 
-    Of a *declared* one the rows below it are its own, however deep.
+    The rows below a *declared* partition are its own, however deep.
     """
     rows = [*filter(is_visible, before)]
     has = {name.rpartition("/")[0] for name in staying if is_visible(name)}

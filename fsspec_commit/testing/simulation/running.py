@@ -96,7 +96,7 @@ def _run(plan: Plan) -> Run:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """When garbage is found must not decide what happens next; who dies is not logged."""
+    """Keep garbage collection from deciding what happens next, and the log silent about deaths."""
     log, was_enabled = logging.getLogger("fsspec_commit"), gc.isenabled()
     was_disabled, log.disabled = log.disabled, True
     gc.disable()
@@ -122,7 +122,7 @@ def _go_on(loop: SimulationLoop, world: World, doing: Coroutine[Any, Any, None],
 
 
 def _drain(loop: SimulationLoop, world: World) -> None:
-    """Let all come that is late."""
+    """Let everything arrive that is late."""
     try:
         loop.drain()
     except StuckError as error:
@@ -132,7 +132,7 @@ def _drain(loop: SimulationLoop, world: World) -> None:
 
 
 async def _play(world: World) -> None:
-    """All actors at once."""
+    """Run all actors at once."""
     plan = world.plan
     acting: list[Coroutine[Any, Any, None]] = []
     for job in plan.jobs:

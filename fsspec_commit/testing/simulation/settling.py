@@ -46,7 +46,7 @@ async def interruptible(
     doing: Coroutine[Any, Any, T],
     may_interrupt: Callable[[], bool] = lambda: True,
 ) -> T:
-    """Do what Ctrl-C cancels if *may_interrupt* allows it, and the second Ctrl-C in any case.
+    """Await *doing*; Ctrl-C cancels it if *may_interrupt* allows that, a second one in any case.
 
     That is what the bridge does for synchronous callers.
 
@@ -112,7 +112,7 @@ class CallbackError(Exception):
 
 
 class CallbackExit(SystemExit):
-    """What it raises if it has a button to end the program."""
+    """What the callback of a job raises if it has a button to end the program."""
 
 
 class Callback:
@@ -210,9 +210,9 @@ async def _settle_all_at(world: World, process: Process) -> None:
 async def _settle_and_clean(
     world: World, process: Process, to: OpenDestination
 ) -> tuple[list[str], CleanReport]:
-    """Settle every job that shows, then clean; what that shows and nobody expects, and its report.
+    """Settle every job that shows, then clean; return what that shows unexpectedly, and its report.
 
-    An area that was being looked into is put back by the cleaning, and shows only then.
+    An area that was being looked into is put back by the cleaning, and its job shows only then.
     """
     model = world.model_at(process.at)
     for _ in range(_ROUNDS_MAX):
@@ -252,7 +252,7 @@ async def aborted(to: OpenDestination, job_id: str) -> None:
 async def cleaned(
     to: OpenDestination, older_than_s: float, *, dry_run: bool = False
 ) -> CleanReport:
-    """Clean, and abort what is so old; in a *dry_run* say what that would be."""
+    """Clean, and abort jobs that are so old; in a *dry_run* report what that would be."""
     facts = to.store.capabilities
     return await clean(
         to.store,
@@ -274,7 +274,7 @@ async def _job_at(to: OpenDestination, job_id: str) -> BoundJob:
 
 
 async def _removed_by_hand(to: OpenDestination, job_id: str) -> None:
-    """What a person does who has looked at it: ``clean --damaged --accept-loss``."""
+    """Remove a job as a person does who has looked at it: ``clean --damaged --accept-loss``."""
     await remove_damaged(
         to.store,
         DestinationLayout(to.store.root),

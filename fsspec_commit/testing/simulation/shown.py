@@ -18,14 +18,14 @@ class Shown:
         self._whole = [(0.0, frozenset(old))]
 
     def published(self, new: Collection[str], replaced: Collection[str]) -> None:
-        """From now on a reader who asks is told of a job; of jobs that conflict, one by one."""
+        """From now on a reader that asks is told of a job; of jobs that conflict, one by one."""
         whole = self._whole[-1][1].difference(replaced).union(new)
         self._whole.append((self._clock(), whole))
 
     def untruths(
         self, actor: str, began_s: float, names: Collection[str], touched: Collection[str]
     ) -> Iterator[tuple[str, str]]:
-        """What is wrong with an answer to a reader who asked then.
+        """What is wrong with an answer to a reader that asked at *began_s*.
 
         What others have *touched* is not judged.
         """

@@ -19,6 +19,7 @@ def search(
     sliced: bool = False,
     extended: bool = False,
     verified: bool = False,
+    committers: bool = False,
 ) -> Run | None:
     """Run the plans of *seeds* until one fails, and shrink that.
 
@@ -29,12 +30,19 @@ def search(
         sliced: Whether other processes run slices of their jobs, as of :func:`draw`.
         extended: Whether they have one thing more, as of :func:`draw`.
         verified: Whether somebody asks ``verify`` besides, as of :func:`draw`.
+        committers: Whether jobs ask for any committer that is safe there, as of :func:`draw`.
 
     Returns:
         The smallest run found that fails, which says what repeats the run as it was drawn;
         ``None`` if every plan was well.
     """
-    ways = {"varied": varied, "sliced": sliced, "extended": extended, "verified": verified}
+    ways = {
+        "varied": varied,
+        "sliced": sliced,
+        "extended": extended,
+        "verified": verified,
+        "committers": committers,
+    }
     for seed in seeds:
         found = run(draw(seed, family=family, **ways))
         if found.violations:
@@ -115,9 +123,10 @@ def _smaller_jobs(job: JobPlan) -> Iterator[JobPlan]:
         "callback": None,
         "spread": None,
         "keeps": False,
+        "committer": "auto",
         "attempts": tuple(replace(one, adopted=False, retries=False) for one in job.attempts),
     }
-    # All at once, since most do not matter, and where one does the others one by one.
+    # All at once, since most do not matter; then one by one, for the others where one does.
     for some in (plain, *({name: value} for name, value in plain.items())):
         plainer = replace(job, **some)  # type: ignore[arg-type]  # each is of its field
         if plainer != job:
@@ -125,7 +134,7 @@ def _smaller_jobs(job: JobPlan) -> Iterator[JobPlan]:
 
 
 def _of(plan: Plan, jobs: tuple[JobPlan, ...]) -> Plan:
-    """With *jobs* alone, and without the faults of who is not there any more."""
+    """*plan* with *jobs* alone, and without the faults of actors that are not there any more."""
     there = {name for job in jobs for name in actors_of(job)}
     gone = {name for job in plan.jobs for name in actors_of(job)} - there
     faults = tuple(one for one in plan.faults if one.actor not in gone)
@@ -133,7 +142,7 @@ def _of(plan: Plan, jobs: tuple[JobPlan, ...]) -> Plan:
 
 
 def _without_reader(plan: Plan, gone: int) -> Plan:
-    """With a reader less: those after it have other names then, and so do their faults."""
+    """*plan* without one reader; those after it get other names, which their faults follow."""
     names = {f"reader{gone}": ""}
     names |= {f"reader{n}": f"reader{n - 1}" for n in range(gone + 1, len(plan.readers))}
     renamed = (replace(one, actor=names.get(one.actor, one.actor)) for one in plan.faults)

@@ -5,9 +5,9 @@ from urllib.parse import unquote
 
 
 class Spellings:
-    """What readers take the directories for, who decode percent-escapes and fold nothing.
+    """What directories mean to readers, which decode percent-escapes and fold nothing.
 
-    A store that folds names keeps that of a directory which stands. So ``Day=1`` is ``day=1``
+    A store that folds names keeps the name of a directory that stands. So ``Day=1`` is ``day=1``
     there, and ``Day=%31`` another directory, with a value of another column.
     """
 
@@ -28,7 +28,7 @@ class Spellings:
             written.setdefault(self._fold(directory), set()).add(directory)
 
     def are_alike(self, job_id: str, new: str, old: str) -> bool:
-        """Whether a directory that a job writes to has the value of another, *old*; both folded."""
+        """Whether *new*, a directory that a job writes to, has the value of *old*; both folded."""
         value = unquote(self._standing.get(old, old))
         written = self._written.get(job_id, {}).get(new, {new})
         return any(unquote(directory) == value for directory in written)

@@ -51,7 +51,7 @@ class _Spread:
         return 2
 
     async def run(self, slices: Sequence[Slice], told: Callable[[SliceAnswer], None]) -> None:
-        """Run *slices*; those that do not answer in time go on, and nobody hears of them."""
+        """Run *slices*; those that do not answer in time go on, and their answers are ignored."""
         is_open = True
 
         def tell(answer: SliceAnswer) -> None:

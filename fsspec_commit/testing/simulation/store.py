@@ -1,4 +1,4 @@
-"""A simulated store as one process opens it: each verb is the requests that its family takes."""
+"""A simulated store as one process opens it: each verb sends the requests of its family."""
 
 import asyncio
 import errno
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 _PAGE_ENTRIES_MAX = 1_000
 _SHORT_PAGES = 0.25
-"""So many of the pages that could be long are as short as those of other listings."""
+"""The share of pages that could be long, but are as short as those of other listings."""
 
 
 class SimulatedStore:
@@ -227,10 +227,10 @@ class SimulatedStore:
             await self._request("delete_tree", path, lambda: self._bucket.delete_directory(path))
 
     def go_by(self, facts: Capabilities) -> None:
-        """Nothing: tokens have one form."""
+        """Do nothing: tokens have one form."""
 
     async def close(self) -> None:
-        """Nothing was opened."""
+        """Do nothing: nothing was opened."""
 
     async def place(
         self,
@@ -242,7 +242,7 @@ class SimulatedStore:
         within: StorePath | None,
         nonce: Nonce | None,
     ) -> Token:
-        """Write a file; what must be there is looked for as the family does."""
+        """Write a file; the directory that must be there is looked for as the family does."""
         bucket, parent = self._bucket, StorePath(path.rpartition("/")[0])
         if within is None and self._family.makes_area_first:
             await self._request("make_directory", parent, lambda: bucket.make_directory(parent))
@@ -291,7 +291,7 @@ class SimulatedStore:
         return keys if self._family.lists_by_name else sorted(keys, key=self._order)
 
     def _place(self, child: Entry | Directory) -> str:
-        """Where a page shows it; flat stores sort a directory as a prefix that ends in a slash."""
+        """Where a page shows *child*; flat stores sort a directory as a prefix with a slash."""
         return self._order(f"{child.path}/" if isinstance(child, Directory) else child.path)
 
     async def _walked(self, path: StorePath, without: StorePath | None) -> AsyncIterator[Entry]:

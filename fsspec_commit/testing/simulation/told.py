@@ -40,8 +40,8 @@ class Told:
         answer: ``"returned"``, ``"skipped"``, or the outcome of the error.
         error: The class of the error, if one was raised.
         report: The result, if the call returned one.
-        was_denied: Whether the store refused something to the caller meanwhile, or was away: who is
-            answered by nobody may know less than what stands there.
+        was_denied: Whether the store refused the caller something meanwhile, or was out: a caller
+            that gets no answers may know less than what stands there.
         was_kept_out: Whether the store refused to show the caller something in the work area.
     """
 
@@ -67,7 +67,7 @@ class Circumstances:
         had_data: Whether there ever was a file that readers take for data.
         others: All other jobs at the destination.
         actual: What stands.
-        fold: Gives all names one form that the store takes for one.
+        fold: Maps all names that the store takes for the same one to a common form.
     """
 
     is_calm: bool
@@ -79,7 +79,7 @@ class Circumstances:
 
 
 def wrongly(told: Told, job: KnownJob, run: Circumstances) -> Iterator[tuple[str, str]]:
-    """What is wrong with an answer, given what is known of the *job* by then; what that breaks."""
+    """What is wrong with an answer, by what is known of the *job* by then; and what that breaks."""
     yield from _untruths(told, job)
     if told.answer == "skipped" and not _may_be_skipped(job, run):
         name = job.plan.name
@@ -110,7 +110,7 @@ def _untruths(told: Told, job: KnownJob) -> Iterator[tuple[str, str]]:
 
 
 def _of_no_use(told: Told, job: KnownJob, run: Circumstances) -> Iterator[tuple[str, str]]:
-    """What an answer leaves open, or refuses, without a reason; what that breaks."""
+    """What an answer leaves open, or refuses, without a reason; and what that breaks."""
     who, name = f"{told.actor} was told {told.answer} ({told.error})", job.plan.name
     is_vague = told.answer == "unknown" and told.error == "JobNotActiveError"
     if is_vague and not told.was_denied and job.stands_since(told.began_s):
@@ -139,7 +139,7 @@ def _shows_itself(job: KnownJob, run: Circumstances) -> bool:
 def _misreported(
     actor: str, report: Report, job: KnownJob, run: Circumstances
 ) -> Iterator[tuple[str, str]]:
-    """What a result says of a *job* that is committed, and is not so."""
+    """What is not true in the result of a *job* that is committed; and what that breaks."""
     who, name = f"the result that {actor} was given", job.plan.name
     if {*map(run.fold, report.names)} != job.new.keys() or report.file_count != len(job.new):
         yield "P1", f"{who} names {sorted(report.names)} of job {name}, {report.file_count} files"
@@ -150,7 +150,7 @@ def _misreported(
 
 
 def told_otherwise(told: Iterable[Told], job: KnownJob) -> Iterator[tuple[str, str]]:
-    """Who was told that *job* would never be committed, which now it is; what that breaks."""
+    """Who was told that *job*, which is now committed, would never be; and what that breaks."""
     for other in told:
         if other.job_id != job.job_id:
             continue

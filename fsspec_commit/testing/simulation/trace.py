@@ -46,11 +46,11 @@ class Trace:
         return [Event(*happened) for happened in self._happened]
 
     def __len__(self) -> int:
-        """How much has happened so far."""
+        """How many events there are so far."""
         return len(self._happened)
 
     def actors(self, *, since: int) -> list[str]:
-        """Whose doing each was of what has happened since there was so much."""
+        """The actor of each event that has happened since there were *since* of them."""
         return [actor for _, actor, *_ in self._happened[since:]]
 
     def arrived(self, actor: str, verb: str, path: str, answer: object, *, late: bool) -> None:

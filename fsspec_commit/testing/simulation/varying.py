@@ -1,4 +1,4 @@
-"""What makes a drawn plan harder: a plan is varied by a choice of its own."""
+"""What makes a drawn plan harder; how a plan is varied is drawn separately."""
 
 import unicodedata
 from collections.abc import Callable
@@ -27,7 +27,7 @@ _CALLS_MAX = 40
 
 
 def variation(plan: Plan, family: Family, random: Random) -> Plan:
-    """*plan* with one or two of the things that it had none of."""
+    """*plan* with one or two of the things that it lacked."""
     for vary in random.sample(_VARIATIONS, random.choice((1, 1, 2))):
         plan = vary(plan, family, random)
     return plan
@@ -94,7 +94,7 @@ def _with_an_accent(name: str) -> str:
 
 
 def _renamed(job: JobPlan, spell: Callable[[str], str], *, one_task: bool = False) -> JobPlan:
-    """*job* with other names; with those of its last task alone, if it is *one_task*."""
+    """*job* with its names changed; of its files only the last task's, if *one_task*."""
     files = [*job.files]
     for task in (len(files) - 1,) if one_task else range(len(files)):
         files[task] = tuple(map(spell, files[task]))
@@ -124,7 +124,7 @@ def _with_adopted_attempts(plan: Plan, family: Family, random: Random) -> Plan:
 
 
 def _with_retrying_tasks(plan: Plan, _: Family, random: Random) -> Plan:
-    """A request of a task is given up, and it writes the file again; the request comes then."""
+    """A task gives up a request and writes the file again; after that the request arrives."""
     jobs = tuple(
         replace(job, attempts=tuple(replace(one, retries=True) for one in job.attempts))
         for job in plan.jobs
@@ -243,9 +243,9 @@ def _with_meddlers(plan: Plan, family: Family, random: Random) -> Plan:
 
 
 def _with_neighbours(plan: Plan, _: Family, random: Random) -> Plan:
-    """A job goes on at a destination with almost the same name, or inside the first one.
+    """A copy of a job runs at a destination with almost the same name, or inside the first one.
 
-    With all that happens to it.
+    What happens to the job happens to the copy too.
     """
     places = (*_NEIGHBOURS, _INSIDE, _INSIDE, _INSIDE)
     job = random.choice(plan.jobs)

@@ -12,11 +12,11 @@ Wrong = Iterator[tuple[str, str]]
 
 
 class Watch:
-    """All that was so at any moment of a call, and all that was so throughout.
+    """All that was true at any moment of a call, and all that was true throughout.
 
     Args:
         model: The destination, as the call begins.
-        fold: Gives all names one form that the store takes for one.
+        fold: Maps all names that the store takes for the same one to a common form.
         is_alone: Whether nobody else has left anything there, and no other destination is inside.
     """
 
@@ -31,7 +31,7 @@ class Watch:
         self.look()
 
     def look(self) -> None:
-        """Note what is so now: the store has changed."""
+        """Note what is true now that the store has changed."""
         standing = frozenset(self._model.actual)
         self._stood |= standing
         self._stood_always &= standing
@@ -47,7 +47,7 @@ class Watch:
                 yield job
 
     def untruths(self, actor: str, found: Comparison) -> Wrong:
-        """What is wrong with a comparison, of which each file and job must have been so.
+        """What is wrong with a comparison: what it says of a file or a job must have been so once.
 
         What others have written or deleted is not judged.
         """
@@ -71,7 +71,7 @@ class Watch:
     def _most_that_are_known(self) -> int:
         """How many files jobs at work have written down, or one that has left its names.
 
-        Who writes no marker may have to leave one where another stood.
+        A job that writes no marker may have to leave one where another stood.
         """
         at_work = sum(len(self._model.jobs[job_id].new) for job_id in self._decided)
         named = (

@@ -83,7 +83,7 @@ class World:
             self._leave_earlier(one, number)
 
     def _below_kept(self, at: str) -> str:
-        """*at* as it is called below a destination that stands there by another spelling."""
+        """*at*, its beginning spelled like the destination that stands above it, if one does."""
         for above, kept in self._kept.items():
             if self._fold(at).startswith(f"{above}/"):
                 return kept + at[len(kept) :]
@@ -178,7 +178,7 @@ class World:
         return next(one for one in chain([name], again) if one not in known)
 
     def open(self, process: Process, *, skew_s: float = 0.0) -> OpenDestination:
-        """The destination as *process* opens it, by a clock that is so much ahead."""
+        """The destination as *process* opens it, with a clock that is *skew_s* ahead."""
 
         def now() -> datetime:
             return self._now() + timedelta(seconds=skew_s)
@@ -200,7 +200,7 @@ class World:
         return _BEGIN + timedelta(seconds=self._loop.time())
 
     async def put(self, process: Process, plan: ForeignPlan) -> None:
-        """Write or delete a file beside all jobs."""
+        """Write or delete a file without any job."""
         path, data = StorePath(f"{_root(HERE)}/{plan.name}"), self.content(plan.name, "foreign")
         if plan.deletes:
             await process.request("delete", path, lambda: self.bucket.delete(path, Expect.ANYTHING))
@@ -233,7 +233,7 @@ class World:
         return any(name.startswith(f"_commit/{job_id}/") for name in self._staying)
 
     def may_be_shown(self, told: str) -> bool:
-        """Whether ``clean`` may leave alone what it tells of so."""
+        """Whether ``clean`` may leave alone what it reports as *told*."""
         shown = [LEFTOVERS[name].shown_as for name in self.plan.leftovers]
         return "pending upload" in told or any(one and told.startswith(one) for one in shown)
 
@@ -245,7 +245,7 @@ class World:
     def reported(
         self, actor: str, report: CleanReport, *, now: datetime, older_than_s: float
     ) -> None:
-        """Who cleaned says which jobs he has aborted: none that is younger, or committed."""
+        """A cleaner reports which jobs it has aborted: none that is younger, or committed."""
         for job_id in report.aborted:
             job = self.model.jobs.get(job_id)
             if job is not None and job.state == "committed":
@@ -270,7 +270,7 @@ class World:
     def answered(self, process: Process, began_s: float, names: Sequence[str]) -> None:
         """A reader was told that these files are committed.
 
-        The guarantees let go unnoticed, once, what is done meanwhile at a destination inside.
+        By the guarantees, what is done meanwhile at a destination inside may go unnoticed, once.
         """
         root = f"{_root(HERE)}/"
         inside = tuple(
@@ -283,7 +283,7 @@ class World:
 
     @contextmanager
     def watched(self) -> Iterator[Watch]:
-        """Whoever verifies where most jobs write: what is so there, as long as the block lasts."""
+        """Watch, for whoever verifies, what is true where most jobs write while the block lasts."""
         inside = (at for at in self._kept.values() if at.startswith(f"{HERE}/"))
         is_alone = not self.plan.leftovers and not any(inside)
         watch = Watch(self.model, self._fold, is_alone=is_alone)
@@ -309,10 +309,11 @@ class World:
     def _check_left(self, model: Model, root: StorePath) -> None:
         """Check that nothing is left, by what stands and by what is being uploaded.
 
-        Of a flat Azure account uploads are not: blocks belong to a name, nobody can list them or
-        take them back, and but for a write under that name only the service lets them go, in a
-        week. So two of three drawn runs leave some, whoever cleans. None of them may ever be seen,
-        and that is checked there as everywhere, when all that is late has come.
+        On a flat Azure account uploads are not checked: blocks belong to a name, nobody can list
+        them or take them back, and unless something is written under that name only the service
+        drops them, after a week. So two of three drawn runs leave some, whoever cleans. None of
+        them may ever be seen, and that is checked there as everywhere, when all that is late has
+        come.
         """
         below = f"{root}/_commit/", f"{root}/{MAGIC}"
         names = {
@@ -328,11 +329,11 @@ class World:
                 model.stuck(f"{name}, which is not of this library, was changed")
         if not self._uploads_of_others.items() <= self.bucket.uploads.items():
             model.stuck("an upload of another program was aborted, or completed")
-        uploads = self._left_uploads(model, root) if self.family.keeps_names_apart else ()
+        uploads = () if self.family.drops_uploads else self._left_uploads(model, root)
         model.check_left(names, uploads)
 
     def _left_uploads(self, model: Model, root: StorePath) -> Iterator[StorePath]:
-        """The uploads that are some job's.
+        """The uploads that belong to some job.
 
         One without bytes costs nothing: it may stay where it is not listed, or where nothing says
         whose it is, when its process dies before it writes that down. One of another program is a

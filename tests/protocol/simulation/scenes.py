@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING
 
 from fsspec_commit.testing.simulation import (
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pytest
+
+    from fsspec_commit.selection import Request
 
 UUID = "6a0d9b8e-5c0f-4a55-9f0e-0123456789ab"
 TWO_TASKS = (("a.txt", "day=1/a.txt"), ("day=2/b.txt",))
@@ -63,9 +66,9 @@ OF_FOLDED_NAMES = {"folded", "spelled otherwise"}
 REFUSED = {"spelled otherwise"}
 
 
-def plan_of(scene: str, family: str) -> Plan | None:
+def plan_of(scene: str, family: str, committer: Request = "auto") -> Plan | None:
     """The run of a scene on a kind of store; `None` where it would be refused."""
-    job, kind = SCENES[scene], FAMILIES[family]
+    job, kind = replace(SCENES[scene], committer=committer), FAMILIES[family]
     old: tuple[str, ...] = ("old.txt", "day=1/old.txt", "day=2/old.txt")
     if not kind.takes_any_name:
         old = tuple(name.replace("old", f"old-{UUID}") for name in old)
@@ -81,15 +84,17 @@ def plan_of(scene: str, family: str) -> Plan | None:
 
 
 def plans() -> Iterator[pytest.ParameterSet]:
-    """Every scene on every kind of store."""
+    """Every scene on every kind of store, by each committer that is safe there."""
     import pytest
 
-    for family in FAMILIES:
-        for scene in SCENES:
-            plan = plan_of(scene, family)
+    for name, family in FAMILIES.items():
+        asked: tuple[Request, ...] = ("auto", *family.committers[1:])
+        for committer, scene in product(asked, SCENES):
+            plan = plan_of(scene, name, committer)
             if plan is not None:
+                by = "" if committer == "auto" else f" by {committer}"
                 # A test with the name of that store in its own would be one of a cluster.
-                yield pytest.param(plan, id=f"{family.replace('hdfs', 'dfs')}, {scene}")
+                yield pytest.param(plan, id=f"{name.replace('hdfs', 'dfs')}{by}, {scene}")
 
 
 def again(plan: Plan, times: int) -> Iterator[Plan]:

@@ -16,6 +16,7 @@ import pytest
 from fsspec_commit.records.job import Mode
 from fsspec_commit.testing.simulation import FAMILIES, draw
 from fsspec_commit.testing.simulation.earlier import VERSIONS
+from fsspec_commit.testing.simulation.families import DRAWN_FAMILIES
 from fsspec_commit.testing.simulation.folding import folded
 from fsspec_commit.testing.simulation.leftovers import LEFTOVERS
 from fsspec_commit.testing.simulation.process import FaultKind
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 SEEDS = range(600)
 LEAST = 5
-"""How often each must occur at least, in six plans of each seed."""
+"""How often each must occur at least, in eight plans of each seed."""
 SKEWED_S = 400.0
 HELPERS = ("twin", "resumer", "aborter")
 SPELLED_TWICE = "partitions that fold, where names are folded"
@@ -51,16 +52,24 @@ THINGS = [
     *("an abort of an earlier version", "an earlier version's job, resumed meanwhile"),
     *("an earlier version's exact names", "an earlier version's marker"),
     *(f"fault: {kind}" for kind in get_args(FaultKind)),
-    *(f"store: {name}" for name in FAMILIES),
+    *(f"store: {name}" for name in DRAWN_FAMILIES),
+    *(f"{by} on {name}" for name, family in FAMILIES.items() for by in family.committers[1:]),
+    "jobs by two committers",
 ]
 
 
 @cache
 def drawn() -> tuple[Plan, ...]:
     """Some of what the random runs draw, in each of their ways."""
-    ways = product((False, True), ("", "sliced", "extended"))
+    ways = product((False, True), ("", "sliced", "extended", "committers"))
     return tuple(
-        draw(seed, varied=varied, sliced=more == "sliced", extended=more == "extended")
+        draw(
+            seed,
+            varied=varied,
+            sliced=more == "sliced",
+            extended=more == "extended",
+            committers=more == "committers",
+        )
         for varied, more in ways
         for seed in SEEDS
     )
@@ -140,6 +149,9 @@ def of_faults(plan: Plan) -> Iterator[str]:
 
 def of_others(plan: Plan) -> Iterator[str]:
     yield f"store: {plan.family}"
+    yield from (f"{job.committer} on {plan.family}" for job in plan.jobs)
+    if len({job.committer for job in plan.jobs}) > 1:
+        yield "jobs by two committers"
     for cleaner in plan.cleaners:
         if abs(cleaner.skew_s) > SKEWED_S:
             yield "a cleaner ahead of time" if cleaner.skew_s > 0 else "a cleaner behind it"

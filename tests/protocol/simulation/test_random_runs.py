@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 BY_DAY = 50
 BY_NIGHT = 1_500
 """In each of so many parts, of which none needs more than its time on a busy machine."""
-PARTS = 31
+PARTS = 28
 LEAST = 1_000_000
 """In eight nights."""
 

@@ -22,9 +22,9 @@ LATE: dict[FaultKind, tuple[float, ...]] = {
 }
 """For how long what lasts does; that one call is refused, or all for longer than anybody tries."""
 SCHEDULES = 5
-EVERY_BY_DAY = 7
+EVERY_BY_DAY = 11
 LEAST_BY_DAY = 60_000
-LEAST_BY_NIGHT = 450_000
+LEAST_BY_NIGHT = 650_000
 """In eight nights."""
 
 

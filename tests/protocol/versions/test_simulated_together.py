@@ -48,7 +48,7 @@ OPERATORS = {"operator", "operator2"}
 UPLOAD = "'upload of bucket/top/out/_SUCCESS'"
 LEFT = re.compile(rf"P5 P6: left: \[{UPLOAD}(?:, {UPLOAD})*\] .*")
 UNTRUE_MARKER = re.compile("P1: _SUCCESS names .*, which do not stand .*")
-KNOWN_TO_BOTH = sorted(FAMILIES.keys() - {"disk-folding"})
+KNOWN_TO_BOTH = sorted(FAMILIES.keys() - {"disk-folding", "s3-by-path"})
 """The kinds of stores, but for one that the first release did not simulate."""
 BESIDE = {
     "aborter": HelperPlan(kind="aborter", at_s=0.4),
