@@ -1,8 +1,7 @@
 """A secret among the options, and a fault at a call: nobody who then tells of the job tells of it.
 
-Jobs are those of `manifest` and `magic`; `test_secrets` has some of `v1`. Those who tell are the
-error, what is logged, every record, and every function and command that looks at jobs, or settles
-them.
+Those who tell are the error, what is logged, every record, and every function and command that
+looks at jobs, or settles them.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ import pytest
 
 import fsspec_commit as fc
 from fsspec_commit.effects import pacing
+from fsspec_commit.store import registry
 from fsspec_commit.testing import Crash, Fault, crash_points, inject
-from fsspec_commit.testing.simulation.families import FAMILIES
-from tests.flat.bucket import make_bucket, remove_bucket
-from tests.flat.store import FLAT
+from tests.flat.bucket import remove_bucket
 from tests.integration.canaries import SECRET, Ears
 from tests.integration.telling import tell
+from tests.protocol.hostile.worlds import HOSTILE, HostileStore, make_bucket_of
 from tests.sweeps import every_by_day
 
 if TYPE_CHECKING:
@@ -29,13 +28,18 @@ if TYPE_CHECKING:
 
 HOW: dict[str, Any] = {"storage_options": {"token": SECRET, "client_kwargs": {"password": SECRET}}}
 TASKS = 2
+JOBS: dict[str, dict[str, Any]] = {
+    "overwrite": {"mode": "overwrite", "success": "json"},
+    "collected": {"mode": "append", "collect": "store", "tasks": TASKS, "idempotency_key": "k"},
+}
 pytestmark = pytest.mark.filterwarnings("ignore:job .* was neither committed:ResourceWarning")
 
 
-@pytest.fixture(params=["gen2", "gcs", "s3-versioned", "minio"])
+@pytest.fixture(params=["disk", "memory", "gen2", "gcs", "s3-versioned", "minio"])
 def bucket(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
     monkeypatch.setattr(pacing, "BACKOFF_S", 0.0001)
-    made = make_bucket(FAMILIES[request.param].habits)
+    monkeypatch.setitem(registry._registered, HOSTILE, HostileStore)
+    made = make_bucket_of(request.param)
     yield made
     remove_bucket(made)
 
@@ -46,9 +50,9 @@ def every(request: pytest.FixtureRequest) -> int:
     return every
 
 
-def job_at(url: str, ears: Ears) -> None:
+def job_at(url: str, asked: str, ears: Ears) -> None:
     """A whole life; who dies, or is refused, has said something before."""
-    job = fc.Job(url, mode="overwrite", success="json", wait_s=0, **HOW)
+    job = fc.Job(url, wait_s=0, **JOBS[asked], **HOW)
     job._begun_here = False
     with job:
         ears.heard("job", job, job.spec, job.spec.to_json(), job.selection)
@@ -63,7 +67,7 @@ def job_at(url: str, ears: Ears) -> None:
             ears.heard("task", task, task.message)
             ears.pickled("message", task.message)
             messages.append(task.message)
-        job.commit(messages)
+        job.commit(None if "collect" in JOBS[asked] else messages)
     ears.heard("result", job.result)
 
 
@@ -74,7 +78,9 @@ def faults_of(crash: Fault) -> list[Fault]:
     return [Fault(crash.verb, crash.nth + more, "hang") for more in range(12)]
 
 
+@pytest.mark.parametrize("asked", JOBS)
 def test_who_tells_of_a_job_tells_no_secret(
+    asked: str,
     bucket: Bucket,
     sweep: Sweep,
     caplog: pytest.LogCaptureFixture,
@@ -84,13 +90,13 @@ def test_who_tells_of_a_job_tells_no_secret(
     numbers = iter(range(10**6))
 
     def fresh() -> str:
-        return f"{FLAT}://{bucket.name}/out{next(numbers)}"
+        return f"{HOSTILE}://{bucket.name}/out{next(numbers)}"
 
-    for crash in sweep(crash_points(lambda: job_at(fresh(), ears))):
+    for crash in sweep(crash_points(lambda: job_at(fresh(), asked, ears))):
         url = fresh()
         with inject(*faults_of(crash)):
             try:
-                job_at(url, ears)
+                job_at(url, asked, ears)
             except (fc.CommitError, Crash) as error:
                 ears.failed(f"{crash}", error)
         tell(url, HOW["storage_options"], ears, capsys)
