@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         status = run(arguments)
     finally:
         for number, handler in handlers.items():
-            if handler is not None:  # Another language's own, which has been left alone.
+            if handler is not None:  # None is another language's own, which was left alone.
                 signal.signal(number, handler)
     sys.exit(status)
 
@@ -56,8 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def _open_closed_streams() -> None:
     """Give the process the standard streams that it was started without.
 
-    Else the next files that are opened get their numbers, and what a library in C tells the
-    standard error lands in the data.
+    Otherwise the next files that are opened get their numbers, and what a library in C writes to
+    the standard error lands in the data.
     """
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:

@@ -1,4 +1,4 @@
-"""The commands put together, and what becomes of a command line that names none of them rightly."""
+"""The commands put together, and what becomes of a command line that cannot be understood."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ from fsspec_commit.records.job import MODES
 from fsspec_commit.suggestions import counterpart
 
 PROGRAM = "fsspec-commit"
-# Typer carries its own click since 0.26: what both raise for a wrong command line is reached so.
+# Typer carries its own click since 0.26: this reaches what both raise for a wrong command line.
 WrongUsage = cast("type[Exception]", typer.BadParameter.__mro__[1])
 
 application = typer.Typer(
@@ -34,7 +34,7 @@ application = typer.Typer(
 def _help(function: Callable[..., object]) -> str:
     """A docstring for Typer, which keeps line breaks: paragraphs on one line, examples as they are.
 
-    Its markup is not ours either.
+    Typer's markup is not ours either, so brackets are escaped.
     """
     paragraphs = cleandoc(function.__doc__ or "").replace("[", r"\[").split("\n\n")
     return "\n\n".join(
@@ -94,7 +94,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _meant(error: Exception, context: Any) -> str:
-    """What an option that is not there is called here; nothing where its spelling tells more."""
+    """A hint at what an unknown option is called here; none where its spelling tells more."""
     there = {name for one in context.command.params for name in one.opts} if context else set()
     name = str(getattr(error, "option_name", "")).lstrip("-").replace("-", "_")
     if "--mode" in there and name in MODES:
@@ -120,7 +120,7 @@ def _wrong_usage(error: Exception, arguments: Sequence[str]) -> int:
     text = redacted_arguments(arguments)(printable(text)).rstrip(".")
     text = text.replace(": Value error, ", ": ")  # Typer's, of an enumeration
     if text.lower().startswith("missing argument 'source'"):
-        # The last one is the destination: of a single one Typer says that the first is missing.
+        # The last argument is the destination: given only one, Typer says the first is missing.
         text = "Missing argument: write takes one SOURCE or more, and then the DESTINATION"
     sentence = f"{text[:1].lower()}{text[1:]}"
     help_command = f"{context.command_path if context else PROGRAM} --help"

@@ -95,13 +95,13 @@ def certify(
 def _written_to(path: Path | None, run: Run) -> Iterator[Callable[["Certificate"], None]]:
     """What writes the certificate; an hour's work is not begun where there is no place for it.
 
-    A pipe or a device is written to; a file appears whole, where a link leads if it is one.
+    A pipe or a device is written to; a file appears whole, and if *path* is a link, where it leads.
     """
     if path is None:
         yield lambda _certificate: None
         return
     is_file = path.is_file() or not path.exists()
-    # What the system shows of a pipe without a name is a link to no path at all.
+    # A pipe without a name is shown by the system as a link that leads to no path at all.
     place = Path(os.path.realpath(path)) if is_file or path.is_dir() else path
     _refuse_as_output(path, place, run.destination)
     beside = place.with_name(f"{place.name}.{os.getpid()}.new") if is_file else place

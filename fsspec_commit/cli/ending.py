@@ -2,7 +2,7 @@
 
 The status says what stands on the store, so that a script never has to read the sentence: 0 done,
 1 not committed, 2 refused, 3 partial, unknown, or committed by somebody else. Only after 1 and
-2 may a job be run again or cleaned up after; after 3 one looks, and nothing is deleted.
+2 may a job be run again or cleaned up after; after 3, look first, and delete nothing.
 """
 
 import errno
@@ -38,7 +38,7 @@ class Status(IntEnum):
 
 @dataclass(frozen=True)
 class CutShort:
-    """What stands on the store if the run ends here, by Ctrl-C or by an error nobody named.
+    """What stands on the store if the run ends here, by Ctrl-C or by an unforeseen error.
 
     Attributes:
         status: The exit status that says so.
@@ -73,9 +73,9 @@ def unsettled(command: str) -> CutShort:
 
 
 def command_line(command: str, *arguments: str, options: bool = False) -> str:
-    """A command that can be pasted into a shell; *options* reminds of what is never printed.
+    """A command that can be pasted into a shell; *options* adds a reminder of what is not printed.
 
-    By a comment, which a shell passes over.
+    The reminder is a comment, which a shell passes over.
     """
     line = shlex.join([_PROGRAM, command, *arguments])
     return f"{line}  # {_SAME_OPTIONS}" if options else line
@@ -164,7 +164,7 @@ class Run:
         return status
 
     def _done_anyway(self, outcome: Outcome, message: str) -> None:
-        """An interrupt that came too late to stop the job."""
+        """Report an interrupt that came too late to stop the job."""
         if self.output.as_json:
             state = "committed" if outcome == "committed" else "aborted"
             self.output.document({"state": state, "message": message})
@@ -188,8 +188,8 @@ class Run:
         notes = _notes(error)
         if isinstance(error, fc.CommitError):
             unsettled = outcome in {"partial", "unknown"}
-            # No job to be finished is behind these: it is over, or nobody may act on it; and what
-            # cannot be done to a job says itself what can.
+            # These leave no job to be finished: it is over, or nobody may act on it; and a request
+            # that is refused says itself what can be done.
             finishable = not isinstance(
                 error, fc.JobNotActiveError | fc.RecordError | fc.RequestError
             )
@@ -207,14 +207,14 @@ class Run:
             if notes:
                 return f"interrupted; {notes[0]}", notes[1:]
             return f"interrupted; {self.cut_short.consequence}", notes
-        # What is not installed has been asked for nothing.
+        # A package that is not installed cannot have done anything.
         is_missing = isinstance(error, ImportError) and outcome == "not_committed"
         cut_short = NOTHING_CHANGED if is_missing else self.cut_short
         return f"{_described(error)}; {cut_short.consequence}", notes
 
 
 def _status_of(error: fc.CommitError) -> Status:
-    # A job that somebody else committed, or still may, would, run again, write its rows twice.
+    # Run again, a job that somebody else committed, or still may, would write its rows twice.
     if error.outcome != "not_committed":
         return Status.UNSETTLED
     # A file in the place of a destination is a mistake of whoever typed it, and no store's failure.
@@ -229,7 +229,7 @@ def _notes(error: BaseException) -> list[str]:
 
 
 def _described(error: BaseException) -> str:
-    """An error that is none of ours, in its own words if they are meant for people."""
+    """An error that is not one of ours, in its own words if they are meant for people."""
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.strerror.lower()}: {printable(repr(error.filename))}"
     said = printable(error).rstrip(".")
@@ -243,8 +243,8 @@ def _described(error: BaseException) -> str:
 def ending(run: Run) -> Iterator[Run]:
     """End the process as *run* says, whatever happens inside.
 
-    What ends the process by SIGTERM or SIGHUP has the job settled as by Ctrl-C. Afterwards none of
-    them has anything left to stop, and they are ignored: they would only hide the status.
+    SIGTERM and SIGHUP settle the job as Ctrl-C does. Afterwards none of these signals has anything
+    left to stop, and they are ignored: they would only hide the status.
 
     Raises:
         typer.Exit: With the exit status, if anything was raised inside.
@@ -274,8 +274,8 @@ def _failed(run: Run, error: BaseException) -> Status:
 def _logging(run: Run) -> Iterator[None]:
     """Show what libraries warn of, without secrets; what we log is shown on demand only.
 
-    What this package warns of is in the result, and printed from there. But for whom a job waits
-    is said at once, and that there is nothing at a destination, which may be misspelt.
+    What this package warns of is in the result, and printed from there. But which job is waited for
+    is said at once, and so is that there is nothing at a destination, which may be misspelled.
     """
     debug = run.debug
     ours = logging.getLogger("fsspec_commit")
@@ -293,7 +293,7 @@ def _logging(run: Run) -> Iterator[None]:
 
 
 class _StandardError(logging.Handler):
-    """Prints as everything is printed: above the bar, where one is drawn meanwhile."""
+    """Prints as everything else is printed: above the progress bar, if one is drawn."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:

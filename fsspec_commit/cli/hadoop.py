@@ -20,7 +20,7 @@ _MEANING = {
 
 
 def hadoop_row(job: fc.HadoopJob) -> list[object]:
-    """A job of Hadoop's among the rows of ``jobs``: where it is stands for its state's name."""
+    """A job of Hadoop's among the rows of ``jobs``; its directory stands in for a missing id."""
     committed = None if job.damage is not None else job.tasks_committed
     return [job.job_id or job.directory, "hadoop", None, None, None, committed]
 
@@ -81,7 +81,7 @@ def _told(task: fc.HadoopTask) -> str:
 
 
 def is_called(job: fc.HadoopJob, text: str) -> bool:
-    """Whether *text* names a job of Hadoop's: where it is, or a part of its id, as for others."""
+    """Whether *text* names a job of Hadoop's: its directory, or part of its id, as for others."""
     job_id = job.job_id or ""
     return bool(text) and (
         text == job.directory or job_id.startswith(text) or job_id.endswith(text)

@@ -261,7 +261,7 @@ def _named(command: str, job_id: str) -> list[str]:
 
 
 def _rows(known: dict[str, object]) -> list[tuple[str, object]]:
-    """For people: of the tasks one line, ``3 of 100, missing 17, 63``."""
+    """The rows for people: the tasks in one line, ``3 of 100, missing 17, 63``."""
     shown = dict(known)
     expected, missing = shown.pop("tasks"), shown.pop("tasks_missing")
     if expected is not None:
@@ -281,7 +281,7 @@ def found_job(run: Run, text: str, opening: Opening) -> str:
     try:
         return _matching(run, fc.jobs(run.destination, **opening), text).job_id
     except fc.CommitError as error:
-        # Of the job that is meant: it may be decided, or finished.
+        # Nobody knows what became of the job that is meant: it may be decided, or finished.
         kind = getattr(error, "kind", "")
         if isinstance(error, fc.StoreError) or kind in {"unknown_job", "ambiguous_job"}:
             error.outcome = "unknown"
@@ -289,7 +289,7 @@ def found_job(run: Run, text: str, opening: Opening) -> str:
 
 
 def _matching(run: Run, found: Sequence[fc.JobInfo], text: str) -> fc.JobInfo:
-    """People type the beginning of an id, of its random part, or the end of it."""
+    """The job whose id, or the random part of it, begins with *text*, or whose id ends with it."""
     matching = [job for job in found if _abbreviates(text, job.job_id)]
     if len(matching) == 1:
         return matching[0]
@@ -323,13 +323,13 @@ def _known(job: fc.JobInfo) -> dict[str, object]:
         "state": job.state,
         "mode": job.mode,
         "started": job.started,
-        "host": job.host or None,  # of a damaged job nobody knows
+        "host": job.host or None,  # unknown for a damaged job
         "tasks_committed": job.tasks_committed,
     }
 
 
 def _capabilities(capabilities: fc.Capabilities) -> list[dict[str, object]]:
-    """Each fact and how it is known; unknown is absent."""
+    """Each fact and how it is known; ``None`` is unknown, which counts as absent."""
     facts = {name: value for name, value in plain(capabilities).items() if name != "evidence"}
     return [
         {

@@ -15,7 +15,7 @@ import typer
 
 import fsspec_commit as fc
 
-# Text, and no choice of the command line's: the API has an answer to Hadoop's names as well.
+# Text, not a choice that Typer checks: the API has an answer to Hadoop's names as well.
 Committer = Annotated[
     str,
     typer.Option(
@@ -71,7 +71,7 @@ _SECRET_NAME = re.compile(
 _OPEN_NAMES = frozenset(
     {"account_host", "account_name", "endpoint_url", "host", "port", "project", "region"}
     | {"protocol", "region_name", "scheme"}
-    # How it is spoken to: single words, which messages hold as well.
+    # How a store is spoken to: single words, which messages hold as well.
     | {"addressing_style", "cache_type", "consistency", "default_cache_type", "profile"}
 )
 _LITERAL = re.compile(r"""[\[{"].*|true|false|null|-?(0|[1-9]\d*)(\.\d+)?""", re.DOTALL)
@@ -81,7 +81,7 @@ _HIDDEN = "***"
 # Shorter ones are no secrets, whatever they are called: hidden, each "***" would stand for a word
 # that is easily guessed, and no message with a digit in it could be read.
 _SECRET_LENGTH_MIN = 4
-# Shorter ones are found as words only: anywhere else they are part of another, as of "latest".
+# Shorter ones are found as whole words only: elsewhere they are part of another, such as "latest".
 _WHOLE_LENGTH_MIN = 8
 _MAY_HOLD_ONE = re.compile(r"[?;]|:(?!//).*@")
 _WORD_BEGINS = r"(?:(?<!\w)|(?<=%[0-9A-Fa-f]{2})|(?<=\\[a-z]))"
@@ -187,7 +187,7 @@ class Redactor:
 
     def _compile(self) -> None:
         self._secrets = _pattern(self._hidden)
-        # Of a secret that is all that was typed nothing is known but that it is a secret.
+        # If a text that was typed is, as a whole, a secret, it is hidden wherever it stands.
         typed = sorted(self._public - self._hidden, key=len, reverse=True)
         self._typed = re.compile("|".join(map(re.escape, typed))) if typed else None
 
@@ -246,7 +246,7 @@ def _pattern(secrets: Iterable[str]) -> re.Pattern[str] | None:
 
 
 def redacted_arguments(arguments: Sequence[str]) -> Callable[[str], str]:
-    """What takes every ``NAME=VALUE`` of a command line that was not understood out of a text.
+    """What hides, in a text, the value of each ``NAME=VALUE`` of a command line not understood.
 
     An option itself, ``--mode=dynamic``, is shown with its value, unless it is named like a secret.
     """

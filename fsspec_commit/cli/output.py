@@ -32,7 +32,7 @@ def put(text: str) -> None:
     A reader that left, as `head` does, changes nothing about what was done.
 
     Raises:
-        OSError: It cannot be written, for a full disk perhaps.
+        OSError: The line cannot be written, perhaps because a disk is full.
     """
     try:
         _put(sys.stdout, text)
@@ -88,7 +88,7 @@ def _escaped(character: str) -> str:
 
 
 def human_bytes(count: int) -> str:
-    """61.2 MB, in steps of a thousand."""
+    """A size such as 61.2 MB, in steps of a thousand."""
     size = float(count)
     for unit in ("B", "kB", "MB", "GB", "TB"):
         if size < _KILO:
@@ -98,12 +98,12 @@ def human_bytes(count: int) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """1 file, 1,200 files."""
+    """A count with its noun: 1 file, 1,200 files."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def plain(value: object) -> Any:
-    """What JSON can say of a value."""
+    """*value* in the types that JSON has."""
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Mapping):
@@ -144,9 +144,9 @@ class Output:
         return sys.stderr.isatty() and not self.quiet
 
     def document(self, document: Mapping[str, object]) -> None:
-        """Print what a program asked for."""
+        """Print the JSON document that a program asked for."""
         text = json.dumps(self.redact.document(plain(document)), indent=2)
-        put(text.replace("\x7f", r"\u007f"))  # of all that steers the one that JSON leaves bare
+        put(text.replace("\x7f", r"\u007f"))  # the one control character that JSON leaves bare
 
     def answer(
         self,
@@ -164,8 +164,8 @@ class Output:
             columns: The table's headings.
             rows: The answer for people and for pipes.
             none: What people are told when there is no row.
-            spare: Columns that a table does without where it is wider than the terminal, those
-                that go first, first.
+            spare: Columns that are left out, one after the other in this order, as long as the
+                table is wider than the terminal.
         """
         if self.as_json:
             self.document(document)

@@ -13,23 +13,23 @@ from time import monotonic, sleep
 from typing import Any
 
 _HEARD_S = 5.0
-"""What one thread hears is known to the others long before."""
+"""How long to wait for what another thread has seen; it is known here long before that."""
 USABLE_SINCE = (3, 11, 5)
 """Before, a pool waited for ever for one of its processes that had died (CPython's gh-94777)."""
 
 
 @contextmanager
 def processes(count: int) -> Iterator[Executor]:
-    """So many processes, which Ctrl-C does not reach, and of which none is left behind.
+    """A pool of *count* processes that Ctrl-C does not reach, and of which none is left behind.
 
-    Whoever leaves the block by an exception ends them, whatever they are at: who resumes the job
-    does it. So does who is killed: they see that their parent is gone.
+    An exception that leaves the block ends them, whatever they are at: whoever resumes the job does
+    the rest. They also end if this process is killed, since they see that their parent is gone.
     """
     spawning = _Spawning()
     executor = ProcessPoolExecutor(count, mp_context=spawning, initializer=_end_with_parent)
     try:
         yield executor
-        # An end of Python beside the end of the pool would write to a pipe that is closed.
+        # Python must not end while the pool does: it would write to a pipe that is closed.
         executor.shutdown(cancel_futures=True)
     except BaseException:
         executor.shutdown(wait=False, cancel_futures=True)  # From now on none is begun.
@@ -42,7 +42,7 @@ def processes(count: int) -> Iterator[Executor]:
 
 
 def _join(process: SpawnProcess) -> None:
-    """Wait for the end of *process*, also where the pool's own thread is the one that hears it."""
+    """Wait for the end of *process*, even where the pool's own thread is the one that sees it."""
     process.join()
     until_s = monotonic() + _HEARD_S
     while process.exitcode is None and monotonic() < until_s:
@@ -61,7 +61,7 @@ class _Worker(SpawnProcess):
 
 
 class _Spawning(SpawnContext):
-    """What a pool begins its processes by: it knows them from others of this process."""
+    """What a pool begins its processes with; it can tell them from other children of this one."""
 
     def __init__(self) -> None:
         self._made: list[_Worker] = []
@@ -76,7 +76,7 @@ class _Spawning(SpawnContext):
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent has: what it waits on is a pipe that it holds itself."""
+    """End this process when its parent has ended; it waits on a pipe of which it holds one end."""
     parent = parent_process()
     if parent is not None:
         threading.Thread(target=_end_after, args=[parent.sentinel], daemon=True).start()

@@ -88,7 +88,7 @@ class _Watched:
 
 
 class Publishing(Callback):  # type: ignore[misc]  # fsspec ships no types
-    """fsspec's way to tell of files that are published."""
+    """A callback of fsspec's, which is called as files are published."""
 
     def __init__(self, bars: Bars, decided: Callable[[], object] = lambda: None) -> None:
         """*decided* is called as soon as the job will be committed."""

@@ -31,7 +31,7 @@ class Rows:
         schema: The schema of every batch.
         partitions: The part of it that the names of directories tell.
         groups: The files of one format and place, in the order they are read.
-        json_fields: What the files of JSON lines hold together.
+        json_fields: All fields that the files of JSON lines have between them.
     """
 
     schema: Any
@@ -40,7 +40,7 @@ class Rows:
     json_fields: Any
 
     def reader(self, count: Callable[[int], object]) -> Any:
-        """Stream all rows once; *count* is told of every batch."""
+        """Stream all rows once; *count* is called with the number of rows of each batch."""
         return pa.RecordBatchReader.from_batches(self.schema, self._batches(count))
 
     def _batches(self, count: Callable[[int], object]) -> Iterator[Any]:
@@ -151,7 +151,7 @@ def _schema_of(file: SourceFile) -> Any:
 def _refuse_other_encodings(file: SourceFile, schema: Any) -> None:
     """Refuse text that is not UTF-8 at the front of a file, as Arrow does further back.
 
-    There it would be taken for bytes, and written as such.
+    At the front it would be taken for bytes, and written as such.
     """
     for field in schema:
         if pa.types.is_binary(field.type):

@@ -118,7 +118,7 @@ def resume(
 
 
 def _publisher(count: int) -> AbstractContextManager[fc.Publisher | None]:
-    """So many processes; none for one, which is this.
+    """A pool of *count* processes; none for one, which is this process.
 
     Raises:
         RequestError: This Python cannot be trusted to wait for them.
@@ -138,7 +138,7 @@ def _publisher(count: int) -> AbstractContextManager[fc.Publisher | None]:
 
 
 def _finished_before(run: Run, job_id: str) -> None:
-    """What was asked for has been done, by an earlier resume perhaps."""
+    """Say that the job has been finished before, perhaps by an earlier resume."""
     if run.output.for_people:
         run.output.say(f"job {job_id} is committed and finished already")
     elif run.output.as_json or not run.output.quiet:

@@ -105,7 +105,7 @@ def find_sources(
 def _found(
     source: str, as_format: str | None, options: Mapping[str, object] | None
 ) -> list[SourceFile]:
-    """What one source names; whatever its library raises is of that source."""
+    """The files that one source names; whatever its library raises is put down to that source."""
     try:
         return list(_find(source, as_format, options))
     except fc.CommitError:
@@ -176,7 +176,8 @@ def _opened(source: str, options: Mapping[str, object] | None) -> tuple[Any, str
 def _untyped(source: str) -> tuple[str, str]:
     """The directory that a relative path begins at, and the path from there.
 
-    Dots at its beginning lead there too: they are typed, and the names that they stand for not.
+    Dots at its beginning belong to that directory: they are typed, but not the names that they
+    stand for.
     """
     if "://" in source or "::" in source or source.startswith(("/", "~")):
         return "", source
@@ -201,7 +202,7 @@ def _files_in(
     """Every file below a directory that is not hidden.
 
     Raises:
-        RequestError: A job is half way there, so that the files are those of no moment.
+        RequestError: A job there is half way, so that the files are not those of any one moment.
     """
     if filesystem.exists(f"{directory}/_commit"):
         url = directory if _is_local(filesystem) else f"{_protocols(filesystem)[0]}://{directory}"
@@ -233,7 +234,7 @@ def _is_hidden(path: str, base: str) -> bool:
 
 
 def _format_of(path: str, others: str = "") -> str:
-    """The format that a file's name tells; *others* is a glob of those whose names do."""
+    """The format that a file's name tells; *others* is a glob of files whose names do tell one."""
     known = _told_format(path)
     if known is None:
         instead = f", or name the other files with a glob: {shlex.quote(others)}" if others else ""

@@ -1,6 +1,6 @@
 """Messages of the API in the words of the command line: options, and no Python.
 
-A job is told the same by both; what differs is how its user writes what is to be done.
+Both say the same of a job; what differs is how the user writes what is to be done.
 """
 
 import re
@@ -34,7 +34,7 @@ _ELLIPSES = ("", "…", "[…]")
 
 
 def in_options(message: str) -> str:
-    """*message*, as somebody reads it who has typed a command."""
+    """*message* in the words of somebody who has typed a command."""
     for flag, option in _FLAGS.items():
         message = message.replace(flag, option)
     message = _NAMED.sub(_option, message)

@@ -1,1 +1,1 @@
-"""Who writes: other libraries' writers, each made to write one job."""
+"""Engines: other libraries' writers, each made to write one job."""

@@ -22,7 +22,7 @@ from fsspec_commit.suggestions import option_hint
 from fsspec_commit.sync.job import Job
 from fsspec_commit.sync.task import Task, count_rows
 
-# By name, as an Arrow can be built without one.
+# By the names of their classes, as Arrow can be built without some of them.
 _FORMATS = {
     "parquet": "ParquetFileFormat",
     "csv": "CsvFileFormat",
@@ -30,7 +30,7 @@ _FORMATS = {
     "arrow": "IpcFileFormat",
     "ipc": "IpcFileFormat",
 }
-# As Arrow's own scanner slices a table, and as many rows as it puts into a row group.
+# Arrow's own limits: the rows of a slice of a table that is scanned, and those of a row group.
 _TABLE_ROWS = 1 << 17
 _BATCH_ROWS_MAX = 1 << 20
 
@@ -38,7 +38,7 @@ _MAKES_A_TABLE = (
     "pyarrow.table() makes a table of columns, pyarrow.Table.from_pylist() of rows, "
     "pyarrow.concat_tables() of tables"
 )
-# What polars and Dask call the same. A frame of Dask can be iterated, over its columns' names.
+# The methods that compute a lazy frame of polars or Dask; Dask's iterates over column names.
 _COMPUTES = ("collect", "compute")
 
 
@@ -141,7 +141,7 @@ def _refuse_unknown(job: JobOptions) -> None:
 
 
 def _refuse_doubles(schema: pa.Schema) -> None:
-    """Refuse what Arrow would: by then a job has begun, and what is said is of its own columns."""
+    """Refuse duplicate names: Arrow would after a job has begun, in terms of its own columns."""
     for name in schema.names:
         count = schema.names.count(name)
         if count > 1:
@@ -189,8 +189,8 @@ def _write(
     batches = source.batches()
     first = next(batches, None)
     if first is not None:
-        # One row into nowhere: what cannot be written at all is said now, while nothing can
-        # stall (see TaskFiles), and not in the midst of it.
+        # Write one row to nowhere: what cannot be written at all is reported now, while nothing
+        # can stall (see TaskFiles), and not halfway through.
         _run_arrow(iter([first.slice(0, 1)]), source.schema, TaskFiles(None), options)
         feed = Feed[Any]()
         files = TaskFiles(task, feed.refuse)

@@ -35,7 +35,7 @@ def dataset(
         filesystem: An fsspec filesystem, instead of *storage_options*.
 
     Raises:
-        RequestError: There is no file, and no *schema* that says what a dataset without one is.
+        RequestError: There is no file, and no *schema* for an empty dataset.
         SnapshotUnstableError: Jobs came and went each time that the files were listed.
     """
     found = committed_files(destination, storage_options=storage_options, filesystem=filesystem)
@@ -52,7 +52,7 @@ def dataset(
 
 
 def _arrow_filesystem(found: CommittedFiles) -> Any:
-    """Arrow's own on local disks, which is faster there."""
+    """Arrow's own filesystem on local disks, where it is faster."""
     return LocalFileSystem() if found.is_local else PyFileSystem(FSSpecHandler(found.filesystem))
 
 

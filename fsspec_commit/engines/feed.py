@@ -116,6 +116,6 @@ def write_fed(items: Iterable[T], write: Callable[[Iterator[T]], R], feed: Feed[
         try:
             ended.exception(_GRACE_S)
         except TimeoutError:
-            # An interpreter that ends in the midst of Arrow's own threads ends by an abort.
+            # An interpreter that exits while Arrow's own threads are at work dies by an abort.
             atexit.register(writer.join, _EXIT_S)
         raise

@@ -18,8 +18,8 @@ ROOT = "destination"
 """What stands for the destination in the paths that Arrow makes."""
 
 # Arrow writes many tiny buffers, half of them under 100 bytes, and each call into Python costs
-# more than most of them. Arrow gathers them; more than this measured no faster, and a writer has
-# as many of these as files are open.
+# more than most of them. So Arrow gathers them; a larger buffer measured no faster, and a writer
+# has one for each open file.
 _BUFFER_BYTES = 256 << 10
 
 
@@ -121,7 +121,7 @@ class TaskFiles(FileSystemHandler):
         return pa.BufferedOutputStream(pa.PythonFile(file, mode="w"), _BUFFER_BYTES)
 
     def visitor(self, visit: Callable[[Any], object]) -> Callable[[Any], None]:
-        """*visit* as Arrow calls it, with a file's final name; it may raise."""
+        """*visit*, wrapped for Arrow to call it with a file's final name; *visit* may raise."""
 
         def visit_published(written: Any) -> None:
             if self._stopped:
@@ -191,7 +191,7 @@ class _TaskFile:
         self.closed = False
         self._files = files
         self._file: Any = None
-        # A file belongs to one thread at a time, and a discard comes from another than a write.
+        # A file belongs to one thread at a time, and is written on one but discarded on another.
         self._lock = threading.Lock()
 
     def open(self, file: Any) -> None:

@@ -1,10 +1,10 @@
-"""What goes on when a commit has returned: the rest of the job's area is removed.
+"""What goes on after a commit has returned: the rest of the job's area is removed.
 
-The job is over by then, and nobody minds what is left (:mod:`fsspec_commit.protocol.retire`). But
-who lists the areas would meet it, and look at it more closely; and it uses the client that the
-next job could take over. So whoever opens a destination in this process waits for it, for a
-while, and the end of the program does. Where a process ends without one, what is left stays until
-`clean` removes it.
+The job is over by then, and what is left means nothing (:mod:`fsspec_commit.protocol.retire`). But
+a caller that lists the areas would find it, and look at it more closely; and its removal uses the
+client that the next job could take over. So whoever opens a destination in this process waits for
+the removal, for a while, and so does the end of the program. Where a process has no orderly end,
+what is left stays until `clean` removes it.
 """
 
 import asyncio
@@ -20,17 +20,17 @@ from fsspec_commit.store.registry import is_wrapping
 from fsspec_commit.sync import bridge
 
 _WAIT_S = 10.0
-"""How long others wait for each, counted from its beginning; not to wait makes them only slower."""
+"""How long others wait for each removal, from its start; not waiting only makes them slower."""
 
 _log = logging.getLogger("fsspec_commit")
 _going_on: dict[asyncio.Task[None], "_GoingOn"] = {}
-"""Of the bridge's loop, on which alone it is changed."""
+"""What goes on, by its task on the bridge's loop; changed on that loop only."""
 _left_to_parent: list[object] = []
-"""What a forked child never touches; there is something if this process was forked."""
+"""What a forked child inherits and never touches; empty unless this process was forked."""
 
 
 class _GoingOn(NamedTuple):
-    """Whose it is, and until when others wait for it, by the loop's clock."""
+    """The job that it is for, and until when others wait for it, by the loop's clock."""
 
     job: BoundJob
     until_s: float
@@ -41,9 +41,9 @@ class Afterwards:
 
     Args:
         job: The job.
-        waits: Whether the commit waits for it. It does as well in a worker process, which may be
+        waits: Whether the commit waits for it. It also does in a worker process, which may be
             ended at once, or end by itself; where the program is ending; and where stores are
-            wrapped, since who injects a fault wants to see what comes of it.
+            wrapped, since a test that injects a fault wants to see what comes of it.
     """
 
     def __init__(self, job: BoundJob, *, waits: bool) -> None:
@@ -65,7 +65,7 @@ class Afterwards:
         return ()
 
     async def close(self, close: Callable[[], Awaitable[None]]) -> None:
-        """*close* the job's store when nothing of it is removed any more."""
+        """Call *close*, which closes the job's store, once the removal has ended."""
         if self._removing is None:
             await close()
         else:
@@ -73,7 +73,7 @@ class Afterwards:
 
 
 async def quiet(destination: str | None = None) -> None:
-    """Wait until what goes on now has ended, at one destination or at all, but not for ever."""
+    """Wait, but not for ever, for what goes on now, at one destination or at all of them."""
     now_s = asyncio.get_running_loop().time()
     those = {
         task: one.until_s - now_s
@@ -85,13 +85,13 @@ async def quiet(destination: str | None = None) -> None:
 
 
 async def all_quiet() -> None:
-    """Wait until nothing goes on."""
+    """Wait until nothing goes on any more, however long it takes."""
     while _going_on:
         await asyncio.wait([*_going_on])
 
 
 def given_up() -> None:
-    """Say what the program does not wait for any more."""
+    """Warn of the work areas whose removal the program no longer waits for."""
     for job in {one.job.record.job_id: one.job for one in [*_going_on.values()]}.values():
         warn(
             job,
@@ -125,16 +125,16 @@ async def _closed(removing: asyncio.Task[None], close: Callable[[], Awaitable[No
 
 
 def _is_worker() -> bool:
-    """Whether this process was forked, or begun by `multiprocessing`, whose pools just end it.
+    """Whether this process was forked, or begun by `multiprocessing`, whose pools terminate it.
 
-    Of a fork before this library was imported nothing is known.
+    A bare ``os.fork`` before this library was imported goes unnoticed.
     """
     process = sys.modules.get("multiprocessing.process")
     return bool(_left_to_parent) or (process is not None and process.parent_process() is not None)
 
 
 def _leave_to_parent() -> None:
-    """What goes on in the parent does so on a loop of its own."""
+    """Begin with nothing in a forked child: what goes on is on the parent's loop."""
     global _going_on  # noqa: PLW0603  # one per process
     _left_to_parent.append(_going_on)
     _going_on = {}

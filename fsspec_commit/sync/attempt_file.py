@@ -97,7 +97,7 @@ class AttemptFile(ClosedOnSuccess, io.BufferedIOBase):
         thread_id: The thread that has opened it, and may be writing it.
     """
 
-    _over = True  # Until it is made: what could not be made is collected, too.
+    _over = True  # Until ``__init__`` ends: an object is collected even if that fails.
 
     def __init__(
         self,
@@ -156,9 +156,9 @@ class AttemptFile(ClosedOnSuccess, io.BufferedIOBase):
         try:
             self._sink.write(data)
         except (TypeError, BufferError):
-            raise  # It is no bytes, and none of it was taken.
+            raise  # It is not bytes, and none of it was taken.
         except BaseException as error:
-            # How much was taken, nobody knows. The number alone: the error would hold the file.
+            # Nobody knows how much was taken. Keep the number only: the error references the file.
             self._torn_by = getattr(error, "errno", None) or errno.EIO
             if isinstance(error, OSError) and not isinstance(error, StoreError):
                 # The system does not say which file was being written when the disk was full.
@@ -188,7 +188,7 @@ class AttemptFile(ClosedOnSuccess, io.BufferedIOBase):
         """Finish the file; it becomes part of what the task commits.
 
         Raises:
-            OSError: The file is not whole, even if the error of a write was ignored.
+            OSError: The file is not whole; raised even if the error of a write was ignored.
         """
         if self._over:
             return
@@ -214,7 +214,7 @@ class AttemptFile(ClosedOnSuccess, io.BufferedIOBase):
             self._drop(self._names.discard)
 
     def fail(self) -> None:
-        """Discard the file, since it could not be written, or a layer above it not closed."""
+        """Discard the file: it could not be written, or a layer above it could not be closed."""
         if not self._over:
             self._drop(self._names.fail)
 
@@ -242,6 +242,6 @@ class AttemptFile(ClosedOnSuccess, io.BufferedIOBase):
 
     def __del__(self) -> None:
         # Nobody will ever close it: that is how a writer that failed leaves its file behind, and
-        # how one that forgets to close loses it. The task cannot tell, and asks.
+        # how one that forgets to close loses it. The task cannot tell which, so it does not commit.
         if not self._over:
             self.abandon()

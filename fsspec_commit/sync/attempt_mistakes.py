@@ -17,7 +17,7 @@ def check_bound(job: object) -> None:
     """Refuse a job, or a spec, that is given to ``Task`` itself.
 
     Raises:
-        TypeError: A task is not begun so.
+        TypeError: A task is not begun this way.
     """
     if not isinstance(job, BoundJob):
         raise TypeError(
@@ -27,11 +27,11 @@ def check_bound(job: object) -> None:
 
 
 def repeats_destination(name: Target, record: JobRecord) -> bool:
-    """Whether *name* begins with the end of the destination's own path, which is warned of.
+    """Whether *name* begins with the end of the destination's own path; if so, log a warning.
 
-    It is what plain fsspec calls a file of ``s3://bucket/clicks``: ``bucket/clicks/part.parquet``.
-    One component that is repeated may be meant, as a partition's name below itself may be, and two
-    hardly.
+    Plain fsspec calls a file of ``s3://bucket/clicks`` by such a name,
+    ``bucket/clicks/part.parquet``. One repeated component may be meant, such as a partition's name
+    below itself; two are hardly meant.
     """
     below = record.destination.partition("://")[2] or record.destination
     components, own = name.split("/"), below.strip("/").split("/")
@@ -58,15 +58,15 @@ async def explain_failure(
     """Say that the job is over, if that is why the file *name* could not be written.
 
     Args:
-        error: Why it could not.
+        error: Why it could not be written.
         name: The name of the file.
         job: The job.
         task_id: The number of the task.
         aborting: Held while this process aborts the job, which first drops the files.
 
     Raises:
-        JobNotActiveError: It is over.
-        CommitFailedError: It is not, as far as anybody knows, and the file was dropped.
+        JobNotActiveError: The job is over.
+        CommitFailedError: The job is not over, as far as anybody knows; the file was dropped.
     """
     if aborting is not None:
         async with aborting:
@@ -89,4 +89,4 @@ async def _is_over(job: BoundJob) -> bool:
     try:
         return await read_record(job.store, job.layout) is None
     except CommitError:
-        return False  # Nobody knows: what has failed first is all there is to say.
+        return False  # Nobody knows: the first failure is all there is to report.

@@ -32,7 +32,7 @@ class AttemptNames:
         """Note that a file of that name is opened.
 
         Raises:
-            RequestError: One is open already.
+            RequestError: A file of that name is open already.
         """
         writer = object()
         if self._writing.setdefault(name, writer) is not writer:
@@ -57,7 +57,7 @@ class AttemptNames:
         self._writing.pop(name, None)
 
     def lose(self, name: str) -> None:
-        """Note that a closed file could not be stored, unless its name is opened again."""
+        """Note that a closed file could not be stored, unless its name was opened again since."""
         if self._whole.pop(name, None) is not None:
             self._spoiled.setdefault(name, "not finished")
 

@@ -28,9 +28,9 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _EXIT_S = 5.0
-"""So long an exit waits for clients that are being closed."""
+"""How long an exit waits for clients that are being closed."""
 _WAIT_AT_EXIT_S = 30.0
-"""So long an exit waits for what goes on."""
+"""How long an exit waits for work that still goes on."""
 _log = logging.getLogger("fsspec_commit")
 _waited_for = set[Callable[[], Coroutine[Any, Any, None]]]()
 _ending = threading.Event()
@@ -41,7 +41,7 @@ _loop: asyncio.AbstractEventLoop | None = None
 def loop() -> asyncio.AbstractEventLoop:
     """The loop of this process, in its daemon thread; a new one after a fork."""
     global _loop  # noqa: PLW0603  # one per process is the point
-    # Without the lock once there is one: who asks may be interrupting somebody who holds it.
+    # No lock once there is a loop: the caller may be interrupting code that holds the lock.
     running = _loop
     if running is not None:
         return running
@@ -81,21 +81,21 @@ def wait_at_exit(
 ) -> bool:
     """Have the program wait for *end* before it ends, but not for ever.
 
-    That is before the pools of threads end, too: a loop looks up the names of hosts in one.
+    The wait comes before thread pools are ended, too: the loop resolves host names in one.
 
     Args:
         end: Awaited on the loop.
         given_up: Called if it takes too long, or somebody interrupts the wait.
 
     Returns:
-        Whether it will; if not, the program is ending already.
+        Whether the program will wait; if not, it is ending already.
     """
     if _ending.is_set() or end in _waited_for:
         return not _ending.is_set()
     begin_of_end: Callable[[Callable[[], None]], object]
     begin_of_end = getattr(threading, "_register_atexit", atexit.register)
     try:
-        # What is registered last is called first, and ours must be before its pools of threads end.
+        # What is registered last is called first, and ours must run before thread pools are ended.
         importlib.import_module("concurrent.futures.thread")
         begin_of_end(partial(_wait, end, given_up))
     except RuntimeError:
@@ -106,7 +106,7 @@ def wait_at_exit(
 
 @contextmanager
 def about_to_end() -> Iterator[None]:
-    """A program that ends after the block: in it nothing is left to go on behind its back."""
+    """Take the program to be ending: in the block, nothing is left to go on in the background."""
     was_ending = _ending.is_set()
     _ending.set()
     try:
@@ -118,7 +118,7 @@ def about_to_end() -> Iterator[None]:
 
 def _wait(end: Callable[[], Coroutine[Any, Any, None]], given_up: Callable[[], None]) -> None:
     on = _loop
-    _ending.set()  # What is committed from now on is waited for where that is done.
+    _ending.set()  # From now on, a commit itself waits for what it would leave to the background.
     if on is None:
         return
     try:
@@ -179,7 +179,7 @@ class _ExitError(Exception):
 
 
 class _Running(Generic[T]):
-    """One call on the loop, as the thread sees it that waits for it.
+    """One call on the loop, as seen by the thread that waits for it.
 
     The outcome is written on the loop's thread, before it releases the lock that the waiting thread
     acquires: one operation each, which an interrupt cannot divide. The task itself is released
@@ -264,11 +264,11 @@ def _outcome_of(task: asyncio.Task[T]) -> Callable[[], T]:
 
 
 async def iterated(things: Callable[[], Iterable[T]], name: str) -> AsyncIterator[T]:
-    """Iterate what *things* returns on a thread of its own, and yield it here as it comes.
+    """Iterate over what *things* returns on a separate thread, and yield each item as it comes.
 
     The thread is a daemon: when the caller is cancelled it goes on, and nobody waits for its end.
-    An exception ends the iteration, and is raised here; one that would say that the caller was
-    cancelled, as a ``RuntimeError``.
+    An exception ends the iteration, and is raised here; one that would look like a cancellation
+    of the caller is raised as a ``RuntimeError``.
     """
     on = asyncio.get_running_loop()
     come = asyncio.Queue[tuple[T] | BaseException | None]()

@@ -14,13 +14,13 @@ from fsspec_commit.sync.part_sink import PartSink
 
 
 class ClosedFiles:
-    """Stores the files of an attempt, on the caller's thread, on the loop, or behind.
+    """Stores the files of an attempt, on the caller's thread, on the loop, or by write-behind.
 
     Args:
         output: The attempt.
         budget: What may be on its way at once; ``None`` if a file is stored when it is closed.
         names: The names of the attempt.
-        explain: Raises another error than the store's, if that says more.
+        explain: Raises another error than the store's, if the other one says more.
 
     Attributes:
         output: What commits and drops the files.
@@ -39,7 +39,7 @@ class ClosedFiles:
         self.output: AttemptOutput = self._behind or output
 
     def sink(self, final: Target) -> DirectWriter[NewFile]:
-        """Write the file *final*, once one of that name is not on its way any more."""
+        """A writer of the file *final*, once no earlier file of that name is on its way."""
         direct = self.output.direct_writer(final)
         if direct is not None:
             return direct
@@ -52,7 +52,7 @@ class ClosedFiles:
         """Wait until every closed file is stored, or could not be.
 
         Raises:
-            CommitFailedError: One could not be stored, and nobody was told; its name is spoiled.
+            CommitFailedError: A failure to store one was not reported yet; its name is spoiled.
             JobNotActiveError: That is because the job was settled meanwhile.
         """
         behind = self._behind
@@ -61,7 +61,7 @@ class ClosedFiles:
         self.raise_failure()
 
     def raise_failure(self) -> None:
-        """Raise the errors of closed files of which nobody was told, if there are any.
+        """Raise an error for the closed files whose failures were not reported yet, if any.
 
         Raises:
             CommitFailedError: One could not be stored; its name is spoiled.
@@ -69,7 +69,7 @@ class ClosedFiles:
         """
         behind = self._behind
         if behind is None or not behind.untold():
-            return  # Without a look at every name, whenever a file is opened.
+            return  # Do not look at every name whenever a file is opened.
         failed = _those_in(behind.untold(), self._names.whole())
         for name, (final, _) in failed.items():
             self._names.lose(name)
@@ -77,9 +77,9 @@ class ClosedFiles:
         self._raise(failed)
 
     def sizes(self, below: str) -> dict[str, int]:
-        """The whole files that are named *below*, or are in that directory, with their sizes.
+        """The whole files named *below*, or in the directory of that name, with their sizes.
 
-        Those that are on their way are waited for.
+        Waits for those of them that are on their way.
 
         Raises:
             CommitFailedError: One could not be stored.
@@ -91,7 +91,7 @@ class ClosedFiles:
             bridge.run(behind.settled(whole.values()))
         sizes = {file.target: file.size_bytes for file in self.output.finished()}
         failed = {} if behind is None else behind.failed()
-        # Last: a name of which another thread was told, or that it writes again, is whole no more.
+        # Last: a name whose failure another thread was told of, or that it rewrites, is not whole.
         whole = self._whole(below)
         self._raise(_those_in(failed, whole))
         return {name: sizes[final] for name, final in whole.items() if final in sizes}

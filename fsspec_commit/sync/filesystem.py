@@ -52,7 +52,7 @@ class _InTransaction:
 
 
 class _Transaction(Transaction):
-    """An fsspec transaction that knows the content of its names before it began."""
+    """An fsspec transaction that knows which of its names had content before it began."""
 
     def take(
         self, name: Target, file: Any, names: AttemptNames, remove: Callable[[Target], None]
@@ -90,7 +90,7 @@ class AttemptFileSystem(AbstractFileSystem):
         self._sizes = sizes
         self._names = names
         self._remove = remove
-        # Nothing is made of them; but who has made one looks for it, as DuckDB does.
+        # No directory is really made; but a library that has made one looks for it, as DuckDB does.
         self._made: set[str] = set()
 
     @classmethod
@@ -157,7 +157,7 @@ class AttemptFileSystem(AbstractFileSystem):
         detail: bool = False,  # noqa: FBT001, FBT002
         **_: Any,
     ) -> Any:
-        """The finished files, or directories of such, at any depth below *path*."""
+        """The finished files, and on request their directories, at any depth below *path*."""
         found = super().find(path, maxdepth, withdirs, detail=True)
         found.pop(".", None)
         return found if detail else list(found)

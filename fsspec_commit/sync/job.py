@@ -42,8 +42,8 @@ class Job:
 
     Use it as a context manager: entering starts the job, leaving commits it, and any exception
     aborts it. A job is used once. Its methods may be called from any thread; each waits for a
-    start, a commit or an abort that another thread has begun. Where an event loop runs in the
-    thread, as in a notebook or a coroutine, the loop stands still meanwhile.
+    start, a commit or an abort that another thread has begun. If the calling thread runs an event
+    loop, as in a notebook or a coroutine, the loop is blocked meanwhile.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class Job:
 
     @property
     def skipped(self) -> bool:
-        """Whether there is nothing to do: data exists, or the job's key has committed."""
+        """Whether there is nothing to do: data exists, or the idempotency key has committed."""
         return self._driver.is_skipped
 
     @property
@@ -159,7 +159,7 @@ class Job:
         return self._driver.result
 
     def start(self) -> Self:
-        """Choose a committer, check the mode, and write ``job.json``: the job exists.
+        """Choose a committer, check the mode, and write ``job.json``: from then on the job exists.
 
         Raises:
             UnsafeStoreError: No committer is safe here, or the requested one is not.
@@ -171,7 +171,7 @@ class Job:
         try:
             is_first = is_first and bridge.run(self._start())
         except BaseException as interrupt:
-            self._abort_after(interrupt)  # One that could not be started is not open.
+            self._abort_after(interrupt)  # Unless it could not be started: it is not open then.
             raise
         if not is_first:
             raise RuntimeError("a job is used once: make a new Job")
@@ -194,7 +194,7 @@ class Job:
         """Commit a task attempt whose files another program has written; nothing becomes visible.
 
         For engines that write without this library, such as a JVM. The files are in the attempt's
-        working directory, or are pending uploads of their final names on stores to which tasks
+        working directory, or are pending uploads to their final names, on stores to which tasks
         upload; see "Files that another program has written" in the documentation of the protocol.
         Safe to repeat, by any driver: an attempt that was adopted before with the same files has
         the same message. One request for each upload asks whether the parts are as described.
@@ -211,7 +211,7 @@ class Job:
             RequestError: A file is not there, is not as described, or its name does not include
                 the ids of the job and of the task; or the attempt was adopted with other files.
             JobNotActiveError: The job was settled meanwhile, or decided: see its ``outcome``.
-            CommitFailedError: It did not happen: call again, or run the task again.
+            CommitFailedError: The adoption did not happen: call again, or run the task again.
         """
         self._check_process()
         bound = self._started()
@@ -235,7 +235,7 @@ class Job:
             RequestError: A message is missing, repeated or wrong; the job stays open.
             ConcurrentJobError: Another job came first; this one stays open: call again.
             PartialCommitError: Decided but not finished: call again, or ``resume``.
-            CommitStateUnknownError: It may be decided: call again, or ``resume``.
+            CommitStateUnknownError: The job may be decided: call again, or ``resume``.
             JobNotActiveError: Somebody else has settled this job; see its ``outcome``.
             CommitFailedError: Nothing is visible: call again, or abort.
         """
@@ -302,7 +302,7 @@ class Job:
             self._abort_after(error)
 
     def _abort_after(self, error: BaseException) -> None:
-        """Abort unless the job may be decided; if that fails, *error* is raised all the same."""
+        """Abort unless the job may be decided; *error* is raised even if the abort fails."""
         bound = self._driver.job
         if self._driver.state != "open" or bound is None:
             return
@@ -328,7 +328,7 @@ class Job:
         self._selection = selection
 
     async def _abort(self) -> bool:
-        """Abort; what would arrive after it is stopped before."""
+        """Abort, after stopping the writes that would otherwise arrive later."""
         async with self._tasks.aborting:
             await self._tasks.stop_writing()
             return await self._driver.abort()
@@ -354,12 +354,12 @@ class Job:
         _log.info("job %s to %r %s", self.job_id, self.destination, self.result.state)
 
     async def _close(self, bound: BoundJob) -> None:
-        """Close the store, or leave it to attempts of other threads that drop what they write."""
+        """Close the store, unless attempts in other threads still need it to drop their files."""
         if not self._tasks.are_running:
             await bound.store.close()
 
     def _note_left(self, bound: BoundJob, error: BaseException, why: str = "") -> str:
-        """Say, now and not once more when it is dropped, that the job is left open."""
+        """Note on *error* that the job is left open, so that ``Job.__del__`` does not repeat it."""
         self._begun_here = False
         return note_left(error, bound.settle_command("abort"), why)
 

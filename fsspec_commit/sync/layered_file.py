@@ -82,7 +82,7 @@ class LayeredFile(ClosedOnSuccess):
     It has the interface of a writable file. Everything but closing it is done by the outer layer.
     """
 
-    closed = True  # Until it is made: what could not be made is collected, too.
+    closed = True  # Until ``__init__`` ends: an object is collected even if that fails.
 
     def __init__(self, file: AttemptFile, layers: Layers) -> None:
         self.mode = layers.mode
@@ -160,7 +160,7 @@ class LayeredFile(ClosedOnSuccess):
         self._outer.close()
 
     def __del__(self) -> None:
-        # Before the layers are, which would write what they hold.
+        # Before the layers are collected, which would write what they hold.
         if not self.closed:
             self._file.abandon()
 

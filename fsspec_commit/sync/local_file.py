@@ -47,9 +47,9 @@ class LocalFile:
         return self._path
 
     if not TYPE_CHECKING:
-        # Unseen by type checkers, which would take it for a path.
+        # Hidden from type checkers, which would take this object for a path.
         def __fspath__(self) -> str:
-            """Say how a path is got, to a library that was given this for one."""
+            """Refuse, saying how to get a path, when a library was given this object as one."""
             message = f"a block gives the path: with task.local_file({str(self._name)!r}) as path"
             raise TypeError(message)
 
@@ -96,8 +96,8 @@ class LocalFile:
                 self._upload_file(path, name)
                 uploaded.append(name)
         except BaseException:
-            # A part of a directory would look like a whole one, and so would one without what a
-            # name of it held before.
+            # Part of a directory would look like a whole one, and so would a directory without
+            # what one of its names held before.
             self._take_back(uploaded, rewritten)
             raise
         if not uploaded:
@@ -108,7 +108,7 @@ class LocalFile:
         for name in uploaded:
             self._names.spoil(name)
         for name in uploaded:
-            with suppress(CommitError):  # It is in no list any more, and goes with the attempt.
+            with suppress(CommitError):  # It is in no list, and is removed with the attempt.
                 self._remove(name)
             if name in rewritten:
                 self._names.spoil(name)

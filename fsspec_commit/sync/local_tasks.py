@@ -26,9 +26,9 @@ class LocalTasks:
         self._failed: dict[int, BaseException] = {}
         self._running: dict[int, set[str]] = {}
         self._tasks: weakref.WeakValueDictionary[str, Task] = weakref.WeakValueDictionary()
-        # Of each attempt that may have files on their way, if it was garbage-collected as well.
+        # For each attempt that may have files on their way, even if it was garbage-collected.
         self._stopping: dict[str, Callable[[], Awaitable[None]]] = {}
-        # What the last call passed in; None while it is not known what that was.
+        # The messages that the last call passed in; None while they are not known.
         self._given: list[TaskCommit] | None = []
 
     @property
@@ -38,7 +38,7 @@ class LocalTasks:
 
     @property
     def are_running(self) -> bool:
-        """Whether attempts have not said how they ended: other threads may work on them."""
+        """Whether some attempts have not reported their end: other threads may work on them."""
         return bool(self._running)
 
     def next_id(self) -> int:
@@ -69,7 +69,7 @@ class LocalTasks:
             self._failed[task.task_id] = error
 
     def task_dropped(self, task: Task) -> None:
-        """Forget its files; if dropping them was broken off instead, an abort has to stop them."""
+        """Forget the task's files; had dropping them been broken off, an abort would stop them."""
         with self._lock:
             self._stopping.pop(task.attempt_id, None)
 
@@ -122,7 +122,7 @@ class LocalTasks:
             return []
         with self._lock:
             here = {*self._messages, *self._failed, *self._running}
-            # What is no message is refused later, by whoever looks at all of it.
+            # What is not a message is refused later, where all of them are checked.
             told = (getattr(one, "task_id", None) for one in given)
             named = here.intersection(one for one in told if isinstance(one, int))
             self._refuse_unfinished(job_id, named)
@@ -136,7 +136,7 @@ class LocalTasks:
 
     def _received(self, job_id: str, others: Iterable[TaskCommit] | None) -> list[TaskCommit]:
         if others is not None:
-            # Gathering them may fail, and whoever goes on then must not commit without them.
+            # Gathering them may fail, and a caller that then goes on must not commit without them.
             self._given = None
             if isinstance(others, TaskCommit):
                 message = (

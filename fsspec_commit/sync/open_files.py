@@ -41,15 +41,15 @@ class OpenFiles:
         return [file for found in self._files.valuerefs() if (file := found()) is not None]
 
     def discard_own(self) -> None:
-        """Discard those that this thread has open, as far as that can be done."""
+        """Discard the files that this thread has open, as far as that can be done."""
         for file in self.living():
             if file.thread_id == threading.get_ident():
-                with suppress(CommitError, OSError):  # It went with the attempt.
+                with suppress(CommitError, OSError):  # It was removed with the attempt.
                     file.discard()
 
     def discard_left(self) -> None:
         """Discard what the writers of garbage-collected files have written."""
         while self._left:
-            # What cannot be discarded now is in no list, and goes with the rest of the attempt.
+            # What cannot be discarded now is in no list, and is removed with the attempt.
             with suppress(CommitError, OSError, IndexError):
                 self._left.popleft().discard()

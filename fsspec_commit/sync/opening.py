@@ -34,7 +34,7 @@ async def opened(
 
 
 async def open_when_quiet(location: Location, options: OpenOptions) -> OpenDestination:
-    """Open a destination where nothing goes on any more of what this process has committed.
+    """Open a destination, after waiting for what earlier commits of this process still remove.
 
     Raises:
         StoreError: The store cannot be reached.

@@ -51,13 +51,13 @@ async def jobs(
     probe: bool = True,
     single_writer: bool = False,
 ) -> list[JobInfo]:
-    """List the jobs that have a work area at *destination*, oldest first; finished ones do not.
+    """List the jobs that have a work area at *destination*, oldest first; finished jobs have none.
 
     Args:
         destination: Where the jobs write.
         storage_options: fsspec's options for the destination.
         filesystem: An fsspec filesystem, instead of *storage_options*.
-        probe: Without effect: what is known of a job that has begun, its record says.
+        probe: Without effect: the record of a job that has begun says what has to be known.
         single_writer: The promise that only one job at a time writes to this destination.
     """
     check_flags(probe=probe, single_writer=single_writer)
@@ -113,9 +113,9 @@ def resume(
         accept_loss: Settle a job whose source files are gone for good: publish the rest, delete
             no replaced file, write no ``_SUCCESS``; what was lost is in the result's warnings.
         callback: An fsspec callback, called as files are published.
-        publisher: Who publishes slices of the job, as of :class:`JobOptions`.
-        share_secrets: Whether what is pickled for its processes carries all storage options,
-            secrets included.
+        publisher: Who publishes slices of the job; see :class:`JobOptions`.
+        share_secrets: Whether what is pickled for the publisher's processes carries all storage
+            options, secrets included.
         storage_options: fsspec's options for the destination.
         filesystem: An fsspec filesystem, instead of *storage_options*.
         probe: Without effect, since a job that has begun needs no probe.
@@ -157,11 +157,11 @@ def resume(
 
 @dataclass(slots=True)
 class _Resumed:
-    """What a resumption came to, for whoever has waited for it and is interrupted.
+    """How far a resumption got, for a caller that is interrupted while waiting for it.
 
     Attributes:
-        command: What finishes the job, once it is known which.
-        result: What was done, once it was.
+        command: The command that finishes the job, once the job is known.
+        result: What was done, once the job is finished.
     """
 
     command: str | None = None
@@ -203,7 +203,7 @@ async def abort(
 ) -> None:
     """Fence a job and remove what it left: nothing of it is or ever becomes visible.
 
-    If its driver is still alive, its commit raises :class:`JobNotActiveError`.
+    If the job's driver is still alive, the driver's commit raises :class:`JobNotActiveError`.
 
     Raises:
         JobNotActiveError: The job is committed (``outcome="committed"``), or over and nothing
@@ -231,15 +231,15 @@ async def clean(
     probe: bool = True,
     single_writer: bool = False,
 ) -> CleanReport:
-    """Remove what jobs have left that are older than *older_than* and will never commit.
+    """Remove what is left of jobs that are older than *older_than* and will never commit.
 
     Undecided jobs are fenced first; a decided, unfinished job is never touched, only shown. A
     clock picks the candidates; only the fence decides.
 
     Args:
         destination: Where to clean.
-        older_than: Jobs that started later are left alone; choose more than the longest job takes.
-            Without it, only the *damaged* jobs are removed.
+        older_than: Jobs that started more recently are left alone; choose more than the longest job
+            takes. Without it, only the *damaged* jobs are removed.
         dry_run: Only report what would be removed.
         damaged: Jobs with unreadable records, to be removed whatever their age. Each is fenced
             first; it is refused if it is committed, or if its decision cannot be read.
@@ -334,7 +334,7 @@ async def probe(
         storage_options: fsspec's options for the destination.
         filesystem: An fsspec filesystem, instead of *storage_options*.
         single_writer: The promise that only one job at a time writes to this destination; what
-            follows from it stays assumed.
+            follows from the promise is assumed, not tried out.
 
     Raises:
         StoreError: The store does not answer, or nothing can be written there.

@@ -1,4 +1,4 @@
-"""A file for stores that are reached on the event loop: bytes are handed to it in whole parts.
+"""A file for stores that are reached on the event loop: bytes are handed over in whole parts.
 
 Engines write many tiny buffers, and each switch to the loop costs more than writing most of them.
 """

@@ -28,12 +28,12 @@ class CommittedFiles(list[str]):
 
     On local disks they are plain paths. URLs hold names as they are, without escapes; where a
     library decodes what looks like one (pyarrow does), or wants fsspec, the same files are
-    :attr:`paths` on :attr:`filesystem`. Copied, sliced or pickled it is a plain list, which holds
-    no storage options.
+    :attr:`paths` on :attr:`filesystem`. A copy, a slice or a pickle of it is a plain list,
+    which holds no storage options.
 
     Attributes:
-        destination: The destination, as the files begin.
-        bytes: How large the files are together.
+        destination: The destination: what each URL in the list begins with.
+        bytes: The total size of the files.
     """
 
     def __init__(self, location: Location, names: Iterable[str], size_bytes: int) -> None:
@@ -74,11 +74,11 @@ class CommittedFiles(list[str]):
     @cached_property
     def _opened(self) -> tuple[Any, str]:
         url = self._location.url
-        # As libraries use it, also where the caller's own remembers listings, or is asynchronous.
+        # One that suits libraries, though the caller's own may cache listings, or be asynchronous.
         options = {**self._location.storage_options, "use_listings_cache": False}
         options.pop("asynchronous", None)
         options.pop("loop", None)
-        # It would take a name with "::" for a chain of two, and read another directory.
+        # fsspec would take "::" in a name for a chain of two URLs, and read another directory.
         filesystem, _ = filesystem_of(url.partition("::")[0], **options)
         return filesystem, str(filesystem._strip_protocol(url))  # noqa: SLF001  # fsspec's own convention
 
@@ -124,7 +124,7 @@ async def committed_files(
     Raises:
         SnapshotUnstableError: Jobs came and went each time that the files were listed.
         RecordError: A job that may have committed is damaged, so that nobody knows what counts.
-        RequestError: This is a directory of a destination, or another destination lies in it.
+        RequestError: *destination* lies inside another destination, or has one inside it.
         StoreError: The store cannot be reached, or refuses.
     """
     async with opened(destination, storage_options, filesystem, OpenOptions()) as to:
@@ -145,8 +145,8 @@ async def verify(
     """Compare a destination with what its jobs have written down, and say what they have left.
 
     Nothing is written. Sizes are compared, contents are not read. What a finished job wrote is
-    known only if it left its names in ``_SUCCESS`` (``success="json"``), the first 10,000, and if
-    no other job is decided and not finished.
+    known only if it left the names of its files in ``_SUCCESS`` (``success="json"``; the first
+    10,000), and if no other job is decided and not finished.
 
     Args:
         destination: Where jobs write.
@@ -183,7 +183,7 @@ async def verify(
 
 
 def reader_of(to: OpenDestination) -> snapshot.Reader:
-    """Whoever reads the opened destination."""
+    """A reader of the opened destination."""
 
     @asynccontextmanager
     async def opened_above(levels: int) -> AsyncIterator[ConfirmedStore]:

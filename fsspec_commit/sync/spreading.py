@@ -28,7 +28,7 @@ from fsspec_commit.sync.opening import closing, or_damaged
 
 _log = logging.getLogger("fsspec_commit")
 FILES_MIN = 1_000
-"""The fewest files of a slice: opening a store and reading the records takes as long as these."""
+"""The fewest files of a slice: opening a store and reading records takes as long as these do."""
 _IN_MEMORY = "memory"
 _SHOWN_MAX = 3
 
@@ -36,11 +36,12 @@ _SHOWN_MAX = 3
 def elsewhere_by(options: JobOptions, record: JobRecord, location: Location) -> Elsewhere | None:
     """The slices of a job, as its publisher runs them; ``None`` if the driver does it all.
 
-    That it does with ``durability="full"``: names that a rename has given are flushed by the store
-    which gave them, before ``published`` says that they are there. What is in memory only this
-    process has: one that was forked would publish its copy, and answer that it has.
+    The driver does it with ``durability="full"``: names that come from a rename are flushed by the
+    store that renamed, before ``published`` says that they are there. It also does it for files in
+    memory, unless the publisher is a pool of threads: a forked process would publish its own copy
+    of them, and report success.
 
-    Threads of this process are given all storage options. Other processes get those that are no
+    Threads of this process are given all storage options. Other processes get those that are not
     secret, unless all are shared, and take their credentials from their own environment.
     """
     publisher, known = options.get("publisher"), location.storage_options
@@ -60,7 +61,7 @@ def elsewhere_by(options: JobOptions, record: JobRecord, location: Location) -> 
 class SliceWork:
     """What a publisher calls: it runs one slice, given as text, and answers in text.
 
-    Its pickle holds storage options: those that are no secret, unless the caller shares all.
+    Its pickle holds storage options: those that are not secret, unless the caller shares all.
     """
 
     spec: JobSpec
@@ -82,20 +83,20 @@ async def _run(spec: JobSpec, piece: Slice) -> SliceAnswer:
 
 
 def _without_text(error: Exception) -> str:
-    """What it is, and where it was raised; its text may hold a secret."""
+    """The type of *error*, and where it was raised; its text may hold a secret."""
     *_, raised = extract_tb(error.__traceback__)
     place = f"{PurePath(raised.filename).name}:{raised.lineno}"
     return f"{type(error).__name__} at {place}, which nothing here foresees"
 
 
 class _Spread:
-    """A publisher, as the protocol sees it; it is waited for by a thread of its own."""
+    """A publisher, as the protocol sees it; a thread of its own waits for it."""
 
     def __init__(self, publisher: Publisher, work: SliceWork, *, is_all_given: bool) -> None:
         self._publisher = publisher
         self._work = work
         self._is_all_given = is_all_given
-        # Where nobody has imported it, nobody has one.
+        # If nobody has imported the module, *publisher* is not one of its pools.
         processes = getattr(
             sys.modules.get("concurrent.futures.process"), "ProcessPoolExecutor", ()
         )
@@ -216,7 +217,7 @@ class _Running:
 
 
 def _said(error: BaseException) -> str:
-    """What an executor says of a loss; the text of another exception may hold a secret."""
+    """What to report of a loss: the type alone of an error whose text may hold a secret."""
     name = type(error).__name__
     is_of_executor = type(error).__module__.startswith("concurrent.futures")
     return f"{name}: {error}" if is_of_executor or isinstance(error, CommitError) else name

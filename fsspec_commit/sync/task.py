@@ -77,11 +77,11 @@ class Task:
             self._names,
             self._explain,
         )
-        # Not a method: it is called for a task, too, that nobody holds any more.
+        # Not a method: it is called even for a task that nobody references any more.
         self.stop_writing = self._closed.stop
         self._pid = os.getpid()
         self._is_job_aborted = False
-        self._is_told = False  # Of a name that is hardly meant: once.
+        self._is_told = False  # A name that is hardly meant is warned of once.
         self._rows: int | None = None
         self._filesystem: AttemptFileSystem | None = None
         tell_after_fork(self)
@@ -144,7 +144,7 @@ class Task:
 
     def url(self, path: str = "") -> str:
         """*path* as a URL, for a library that takes URLs of registered filesystems."""
-        # Of "scheme://" alone DuckDB strips the slashes, and takes the rest for a local path.
+        # From a bare "scheme://" DuckDB strips the slashes, and takes the rest for a local path.
         return f"commit-{self.attempt_id}://{path or '.'}"
 
     def open(
@@ -159,8 +159,8 @@ class Task:
         """Open a new file of this attempt.
 
         An exception inside ``with task.open(...)`` discards the file, and so does garbage
-        collection. Opening a closed name again replaces it: from then on, until the name is
-        written whole or removed, the task does not commit.
+        collection. Opening the name of a closed file again replaces that file: from then on, until
+        the name is written whole or removed, the task does not commit.
 
         Args:
             path: Its name relative to the destination; directories are made as needed.
@@ -174,7 +174,7 @@ class Task:
             RequestError: The name leaves the destination, is reserved, too long, or still open;
                 or the encoding, line end or compression is unknown.
             io.UnsupportedOperation: The mode would read the file or append to it.
-            CommitFailedError: A file that was closed before could not be stored; told once.
+            CommitFailedError: A file that was closed before could not be stored; raised once.
             JobNotActiveError: The job was settled meanwhile.
         """
         self._check("open a file")
@@ -213,7 +213,7 @@ class Task:
         )
 
     def commit(self) -> TaskCommit:
-        """Fix what the attempt produced; nothing becomes visible.
+        """Seal what the attempt produced; nothing becomes visible.
 
         Returns:
             The message for ``job.commit(messages)``; the attempt counts once the driver has it.
@@ -221,14 +221,14 @@ class Task:
         Raises:
             RequestError: A file is still open, or one was opened and not finished.
             JobNotActiveError: The job was settled while the task ran.
-            CommitFailedError: It did not happen; run the task again. If a file that was closed
-                could not be stored, ``path`` names it, and it may be written again or removed.
+            CommitFailedError: The commit did not happen; run the task again. If a closed file could
+                not be stored, ``path`` names it, and it may be written again or removed.
         """
         if self._state == "committed":
             return self.message
         self._refuse_commit()
         self._closed.wait()
-        self._refuse_commit()  # Meanwhile other threads may have opened a file, or ended it.
+        self._refuse_commit()  # Meanwhile, other threads may have opened a file or ended it.
         self._state = "sealing"
         self._message = bridge.run(self._commit())
         self._state = "committed"
@@ -336,7 +336,7 @@ class Task:
         return file
 
     def job_aborted(self) -> None:
-        """Discard abandoned files, and those this thread has open; others' commit will raise."""
+        """Discard abandoned files and those this thread has open; a later commit will raise."""
         self._is_job_aborted = True
         self._files.discard_own()
         self._files.discard_left()
@@ -354,7 +354,7 @@ class Task:
         try:
             bridge.run(self._closed.output.delete(self._final_name(name)))
         except CommitError:
-            # It is in no list any more; what the store still holds goes with the attempt.
+            # The file is in no list any more; its remains are removed with the attempt.
             self._names.forget(name)
             raise
         self._names.forget(name)

@@ -1,4 +1,4 @@
-"""Who is notified of how a task ends: the job of which it is one, in the same process."""
+"""Who is notified of how a task ends: the job it belongs to, in the same process."""
 
 import asyncio
 from typing import TYPE_CHECKING, Protocol
@@ -19,13 +19,13 @@ class TaskOwner(Protocol):
     aborting: asyncio.Lock
 
     def task_committed(self, task: "Task", message: TaskCommit) -> None:
-        """The task has a message."""
+        """The task has committed, with this message."""
 
     def task_failed(self, task: "Task", error: BaseException) -> None:
-        """The task was left by an exception."""
+        """An exception has left the task's block."""
 
     def task_dropped(self, task: "Task") -> None:
-        """None of its files is on its way any more."""
+        """The task was dropped: none of its files is on its way to the store any more."""
 
     def task_left_out(self, task: "Task") -> None:
         """The task was aborted on purpose."""

@@ -1,4 +1,4 @@
-"""What is said of a job that has not ended: by whom it can be settled, and by which command."""
+"""What is said of a job that was left or interrupted: how it stands, and what settles it."""
 
 import logging
 import warnings
@@ -19,7 +19,7 @@ def tell_unfinished(job: object, job_id: str, destination: str, abort_command: s
 
 
 def note_left(error: BaseException, abort_command: str, why: str) -> str:
-    """Add to *error* that its job is left open, and return that."""
+    """Add a note to *error* that its job is left open, and return the note."""
     note = f"the job could not be aborted{why}; settle it with: {abort_command}"
     error.add_note(note)
     return note
@@ -28,12 +28,12 @@ def note_left(error: BaseException, abort_command: str, why: str) -> str:
 def note_interrupted(
     interrupt: BaseException, result: CommitResult | None, resume_command: str | None
 ) -> None:
-    """Add to *interrupt* what became of the job: its *result*, or how to finish it, if that is so.
+    """Note on *interrupt* what became of the job: its *result*, or how to finish it, if known.
 
     Args:
         interrupt: What has broken off a commit, or has waited for it to end.
-        result: What the commit came to, if it did.
-        resume_command: Finishes the job, which may be decided; ``None`` if it is not.
+        result: The result of the commit, if it has one.
+        resume_command: The command that finishes a job that may be decided; otherwise ``None``.
     """
     if result is not None:
         interrupt.add_note(f"{result.state}: {result!r}")

@@ -6,7 +6,7 @@ import sys
 
 _WRITE_ONCE = "files of a task are write-once, on every store"
 _LOCAL_FILE = "write a local file, and it is uploaded: with task.local_file({name!r}) as path"
-# Those that seek in what they write, by the name of their package.
+# Libraries that seek in what they write, by the name of their package.
 _SEEKING = {
     "fiona": "Fiona",
     "h5netcdf": "h5netcdf",

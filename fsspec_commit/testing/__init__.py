@@ -50,7 +50,7 @@ __all__ = [
 
 
 if not TYPE_CHECKING:
-    # Unseen by type checkers, which would take every name for one that is there.
+    # Hidden from type checkers, which would otherwise believe that every name exists.
     def __getattr__(name: str) -> Any:
         if name not in _HOMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

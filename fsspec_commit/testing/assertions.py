@@ -42,14 +42,14 @@ def assert_committed(
     Args:
         destination: A URL, a path or a ``UPath``.
         file_count: The number of visible files of all jobs: those that readers take for data,
-            because no component of their name begins with ``_`` or ``.``. NumPy's integers do, too.
+            because no component of their name begins with ``_`` or ``.``. NumPy integers work too.
         marker: Whether ``_SUCCESS`` must exist; False for jobs with ``success="none"``.
         storage_options: fsspec's options for this protocol.
         filesystem: An fsspec filesystem, instead of *storage_options*.
 
     Raises:
-        AssertionError: Something else is there, which the message names.
-        RequestError: This is no destination.
+        AssertionError: The destination is not as asserted; the message says what is there.
+        RequestError: *destination* cannot be a destination.
     """
     wanted = None if file_count is None else _count_of(file_count)
     plain, root = _opened(destination, storage_options, filesystem)
@@ -66,7 +66,7 @@ def assert_committed(
 
 
 def _count_of(files: SupportsIndex) -> int:
-    """A number that was given; ``True`` is none, though Python counts with it."""
+    """*files* as an integer; ``True`` is refused, though Python counts with it."""
     if isinstance(files, bool) or not isinstance(files, SupportsIndex):
         raise TypeError(f"file_count is a number of files, not {files!r}")
     return operator.index(files)
@@ -80,13 +80,13 @@ def assert_no_leftovers(
 ) -> None:
     """Assert that ``_commit/`` contains nothing but the empty files that are meant to stay.
 
-    Nor is there a ``__magic_job-…`` beside it, which S3A makes where it writes for a job. Where
-    nothing stands at all, as after a job that was aborted, nothing is left. Pending uploads are in
-    no listing of fsspec's: :func:`fsspec_commit.verify` tells of them.
+    Nor may there be a ``__magic_job-…`` beside it, which S3A makes where it writes for a job. A
+    destination that does not exist, as after an aborted job, has no leftovers. Pending uploads are
+    in no listing of fsspec's: :func:`fsspec_commit.verify` reports them.
 
     Raises:
         AssertionError: Something is left of a job.
-        RequestError: This is no destination.
+        RequestError: *destination* cannot be a destination.
     """
     found = _everything_below(*_opened(destination, storage_options, filesystem))
     left = [
@@ -100,7 +100,7 @@ def assert_no_leftovers(
 
 
 def _not_finished(files: set[str], read: Callable[[str], bytes]) -> Iterator[tuple[str, str]]:
-    """The jobs that are not finished, or not whole, each with what is to be said of it."""
+    """The jobs that are not finished, or not whole, each with what is wrong with it."""
     for name in sorted(files):
         area, _, record = name.rpartition("/")
         job = _OF_A_JOB.fullmatch(area)
@@ -114,7 +114,7 @@ def _not_finished(files: set[str], read: Callable[[str], bytes]) -> Iterator[tup
 
 
 def _is_damaged(area: str, files: set[str], read: Callable[[str], bytes]) -> bool:
-    """Whether a decision without ``job.json`` may be the last word of files that are missing."""
+    """Whether a decision without ``job.json`` may be the last trace of files that are missing."""
     has_manifests = any(name.startswith(f"{area}/manifests/") for name in files)
     if {f"{area}/job.json", f"{area}/published"} & files or not has_manifests:
         return False
@@ -136,8 +136,8 @@ def plain_filesystem(
 ) -> tuple[AbstractFileSystem, str]:
     """The filesystem that fsspec itself opens for *url*, without caches, and the path on it."""
     if url.startswith("hdfs:"):
-        # hdfs-native remembers no listing, and takes no option that is not a text. fsspec drops
-        # what it keeps when a process forks, and dropping one of these never ends there.
+        # hdfs-native caches no listings, and takes only strings as options. fsspec drops its cached
+        # instances when a process forks, and dropping one of these never returns there.
         options = {"skip_instance_cache": True, **(storage_options or {})}
     else:
         options = {"use_listings_cache": False, **(storage_options or {})}
@@ -160,7 +160,7 @@ def _opened(
         plain, root = plain_filesystem(location.url, location.storage_options)
     else:
         plain = LocalFileSystem()
-        root = plain._strip_protocol(location.url)  # noqa: SLF001  # a name with a colon is one
+        root = plain._strip_protocol(location.url)  # noqa: SLF001  # a colon makes no URL of it
     return plain, root.rstrip("/")
 
 

@@ -42,16 +42,16 @@ class Certificate:
 
     Attributes:
         place: The URL, without any option.
-        started: When.
+        started: When the run began.
         duration_s: How long it took.
         quick: Whether one case of each test was tried, and a fault at one store call.
-        seed: What chose them.
+        seed: The seed that chose them.
         versions: Of Python, of this library, and of the packages that it uses here.
         declared: What the adapter declares of the store.
         capabilities: What was found by a probe; what it cannot see is as declared.
-        evidence: How each is known.
+        evidence: How each capability is known.
         differences: Where the store does not do what is declared.
-        committers: Which committers are safe there: by name, ``""``, or why it is refused.
+        committers: Which committers are safe there, by name: ``""`` if one is, or why it is not.
         committer: The one that was tried; ``None`` if none is safe.
         findings: What each test found.
         cases: How many faults were tried, and of how many.
@@ -83,12 +83,12 @@ class Certificate:
 
     @property
     def broken(self) -> tuple[Finding, ...]:
-        """What the store or a job there did otherwise than promised."""
+        """The tests in which the store, or a job there, did not do what is promised."""
         return tuple(found for found in self.findings if found.verdict == "broken")
 
     @property
     def counts(self) -> Mapping[Verdict, int]:
-        """How many tests found what."""
+        """How many tests ended with each verdict."""
         counts = Counter(found.verdict for found in self.findings)
         return {verdict: counts[verdict] for verdict in ("kept", "broken", "skipped")}
 
@@ -110,7 +110,7 @@ class Certificate:
         return "kept" if "kept" in verdicts else "not tried"
 
     def document(self) -> dict[str, object]:
-        """All of it, as JSON can say it."""
+        """The whole certificate, as values that JSON can represent."""
         return {
             "format": FORMAT,
             "ok": self.ok,

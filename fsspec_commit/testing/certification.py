@@ -24,7 +24,7 @@ from fsspec_commit.testing.certificate import Certificate, Finding, Verdict
 from fsspec_commit.testing.proving_ground import GROUND_GIVEN, ProvingGround, counted_calls
 
 Watch: TypeAlias = Callable[[int, int, str], object]
-"""Is told how many tests have ended, of how many, and what the last one promises."""
+"""Called with how many tests have ended, of how many, and what the last one promises."""
 
 _TESTS = "fsspec_commit.testing.certified"
 _REASON_MAX = 2_000
@@ -44,16 +44,16 @@ def certify(
 ) -> Certificate:
     """Try the store at *destination*, and whole jobs on it, and say what was found.
 
-    It takes thousands of requests, hundreds of them writes, all below a fresh directory of
-    *destination*, which is removed at the end, also after Ctrl-C. Old versions of objects stay
-    where a bucket keeps them.
+    It makes about 10,000 calls to the store if *quick*, and 100,000 otherwise, many of them writes,
+    all below a fresh directory of *destination*, which is removed at the end, even after Ctrl-C.
+    Old versions of objects stay where a bucket keeps them.
 
     Args:
         destination: An empty directory, or one that is not there yet.
         storage_options: fsspec's options for it.
         committer: The committer that jobs use, the best of the safe ones by default.
         quick: Try one case of each test, and a fault at one store call of each.
-        watch: Is told of each test that has ended.
+        watch: Called before the first test, and each time a test has ended.
 
     Returns:
         What was found; a store on which no committer is safe is tried all the same.
@@ -118,7 +118,7 @@ def _chosen(ground: ProvingGround) -> str | None:
 
 
 def _remove_after(error: BaseException, ground: ProvingGround) -> None:
-    """Remove everything when the run has failed; *error* tells if that fails as well."""
+    """Remove everything after a failed run; a note on the error raised says what may be left."""
     try:
         if not ground.remove():
             return
@@ -144,7 +144,7 @@ def _run_tests(recorder: "_Recorder", *, quick: bool, seed: int) -> None:
                 *("--disable-plugin-autoload", "-p", "fsspec_commit.testing.plugin"),
                 *("-p", "no:cacheprovider", "--noconftest", "--import-mode=importlib"),
                 *("-c", str(settings), "--rootdir", directory, "--capture=sys", "--tb=short"),
-                # Where a program has used the contracts before, they stay as they are.
+                # If the program has imported the contracts before, their asserts stay plain ones.
                 *("-W", "ignore::pytest.PytestAssertRewriteWarning"),
                 *("--basetemp", str(Path(directory, "temporary"))),
                 *("--sweep-seed", str(seed), *(["--certify-quick"] if quick else [])),
@@ -160,7 +160,7 @@ def _run_tests(recorder: "_Recorder", *, quick: bool, seed: int) -> None:
 
 @contextmanager
 def _own_environment() -> Iterator[None]:
-    """Without what a shell or a run around this one tells pytest."""
+    """Hide the variables with which a shell, or a run around this one, configures pytest."""
     names = [name for name in os.environ if name.startswith("PYTEST_")]
     hidden = {name: os.environ.pop(name) for name in names}
     try:
@@ -187,7 +187,7 @@ class _Recorder:
         config.pluginmanager.register(_Given(self._ground), GROUND_GIVEN)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """How many there will be."""
+        """Report how many tests there will be."""
         self._items = {item.nodeid: item for item in session.items}
         self._watch(0, len(self._items), "")
 
@@ -238,7 +238,7 @@ def _finding(item: pytest.Item, reports: list[pytest.TestReport]) -> Finding:
 
 
 def _why(report: pytest.TestReport) -> str:
-    """What a test that did not pass says of it, without the lines of its program."""
+    """Why a test did not pass, in its own words and without the lines of its source."""
     told = report.longrepr
     if isinstance(told, tuple):
         return str(told[2])

@@ -1,6 +1,6 @@
 """The contracts, at a URL that is named on the command line: what ``fsspec-commit certify`` runs.
 
-By pytest itself, with its own options and reports::
+To run them with pytest itself, and its own options and reports::
 
     python -m pytest --pyargs fsspec_commit.testing.certified --certify=s3://bucket/empty-place
 """
@@ -25,9 +25,9 @@ QUICK_EVERY = 101
 
 @pytest.fixture(scope="session")
 def ground(request: pytest.FixtureRequest) -> Iterator[ProvingGround]:
-    """The directory of this run; removed at its end, however that comes.
+    """The directory of this run, which is removed at the end, however the run ends.
 
-    Where there can be none, the run ends with one line, and not each of its tests with a traceback.
+    Where it cannot be laid out, the run ends with one line, and not each test with a traceback.
     """
     given = request.config.pluginmanager.get_plugin(GROUND_GIVEN)
     if given is not None:
@@ -49,7 +49,7 @@ def ground(request: pytest.FixtureRequest) -> Iterator[ProvingGround]:
 
 
 def _end(config: pytest.Config, why: str) -> NoReturn:
-    """End the run, or each test with a line, where this is a worker of many."""
+    """End the run with one line; in a worker of a parallel run, end each test with it instead."""
     if hasattr(config, "workerinput"):
         pytest.fail(why, pytrace=False)
     pytest.exit(f"error: {why}", pytest.ExitCode.USAGE_ERROR)
@@ -93,7 +93,7 @@ class TestCommits(CommitterContract):
 
     @pytest.fixture(autouse=True)
     def can_be_looked_at(self, request: pytest.FixtureRequest, ground: ProvingGround) -> None:
-        """What a job has left is read by plain fsspec, which some names lead elsewhere."""
+        """Skip a name that plain fsspec, which reads what a job has left, takes for another."""
         callspec = getattr(request.node, "callspec", None)
         name = None if callspec is None else callspec.params.get("name")
         if name in ODD_NAMES and not ground.looks_past_the_adapter_at(name):
@@ -101,7 +101,7 @@ class TestCommits(CommitterContract):
 
     @pytest.fixture
     def destination(self, ground: ProvingGround) -> str:
-        """Where a committer is safe."""
+        """A fresh destination; skips the test if no committer is safe there."""
         if ground.selections[ground.committer].committer is None:
             pytest.skip(ground.selections[ground.committer].reasons[-1])
         return ground.destination()

@@ -1,6 +1,6 @@
 """Fault injection: a store call that fails, loses its reply, comes late, or ends its process.
 
-Every change of a store has three outcomes, and the difficult ones are rare: a reply lost after the
+Every change to a store has three outcomes, and the difficult ones are rare: a reply lost after the
 change was made, or a change that happens after it was given up. Here they happen on demand::
 
     with inject(Fault("create", nth=2, kind="error_but_applied")) as fired:
@@ -216,8 +216,8 @@ def crash_points(run: Callable[[], object]) -> Iterator[Fault]:
             itself, in this process.
 
     Raises:
-        ValueError: It made no such call: there is nothing to crash, and a loop over nothing would
-            pass as a test.
+        ValueError: The run made no such call: there is nothing to crash, and a loop over nothing
+            would pass as a test.
 
     Yields:
         Faults for :func:`inject`, each for a run on a fresh destination::

@@ -1,4 +1,4 @@
-"""Garbage collection between tests, in a short time."""
+"""Garbage collection between tests that takes little time."""
 
 import gc
 from collections.abc import Iterator

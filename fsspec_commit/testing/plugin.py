@@ -1,4 +1,4 @@
-"""Registers the suites' markers and option with pytest, which finds this module by entry point.
+"""Registers the suites' markers and options with pytest, which finds this module by entry point.
 
 It imports nothing of the package: pytest loads it before coverage starts, and in every run where
 the package is installed.
@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-# Types are texts here: releases of pytest that do not have one would not start.
+# Annotations are strings here: a release of pytest that lacks one of the types would not start.
 _SUITES = ("store_contract", "committer_contract")
 
 
 def pytest_addoption(parser: "pytest.Parser") -> None:
-    """Which cases the sweeps run: see :mod:`fsspec_commit.testing.sweeps`."""
+    """Add the options of sweeps, see :mod:`fsspec_commit.testing.sweeps`, and of ``--certify``."""
     group = parser.getgroup("fsspec-commit")
     group.addoption(
         "--sweep-seed",
@@ -61,7 +61,7 @@ def pytest_configure(config: "pytest.Config") -> None:
 
 
 def _refuse_wrong_place(url: str | None, options: str) -> None:
-    """Say once what every test would end with, and never show the options: they hold secrets.
+    """Report once what would end every test, and never show the options: they hold secrets.
 
     Raises:
         UsageError: The command line names no place, or options that cannot be read.
@@ -83,7 +83,7 @@ def _refuse_wrong_place(url: str | None, options: str) -> None:
 
 
 def pytest_collection_modifyitems(config: "pytest.Config", items: "list[pytest.Item]") -> None:
-    """Of each test keep one case, where a store is to be certified quickly."""
+    """Keep only one case of each test with ``--certify-quick``."""
     if not config.option.certify_quick:
         return
     cases: dict[str, list[pytest.Item]] = {}

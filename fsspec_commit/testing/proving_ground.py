@@ -1,8 +1,8 @@
 """Where a store is certified: a fresh directory below a URL, and nothing outside it.
 
-The contracts' tests get their destinations here; what they read and write past the adapter goes by
-plain fsspec, but for names that its clients misread. At the end all of it is removed, uploads that
-nobody completed as well.
+The contracts' tests get their destinations here. What they read and write past the adapter goes
+through plain fsspec, except for names that fsspec's clients misread. At the end all of it is
+removed, including uploads that nobody completed.
 """
 
 import re
@@ -54,7 +54,7 @@ _RAW_MAX = 1 << 26
 _GROUND = re.compile(r"fsspec-commit-certify-[0-9a-f]{16}")
 # Some of fsspec's clients take these for patterns, versions and parts of URLs, or leave them out.
 _MISREAD = re.compile(r"[*?\[#;\t\n\r]")
-# fsspec takes a directory away there, and not perhaps the bucket around it.
+# There fsspec's rmdir removes a directory; elsewhere it might remove the bucket around it.
 _REMOVES_DIRECTORIES = frozenset({"file", "local", "hdfs", "webhdfs"})
 
 
@@ -64,7 +64,7 @@ class ProvingGround:
 
     Attributes:
         place: The URL below which it is.
-        url: Its own.
+        url: The URL of the directory itself.
         committer: The committer that jobs are to use.
         root: The directory as the adapter names it.
         declared: What the adapter says of the store.
@@ -143,7 +143,7 @@ class ProvingGround:
 
     @property
     def races_in_threads(self) -> bool:
-        """Whether calls race in threads only, because the adapter answers at once."""
+        """Whether calls can race only in threads, because the adapter answers at once."""
         return protocol_of(self.url) in {"file", "local", "memory"}
 
     def read_raw(self, path: StorePath) -> bytes | None:
@@ -184,7 +184,7 @@ class ProvingGround:
         root = root.rstrip("/")
         filesystem.invalidate_cache()
         if filesystem.exists(root):
-            with suppress(Exception):  # What it was is seen by what is left.
+            with suppress(Exception):  # Whatever failed shows in what is left.
                 filesystem.rm(root, recursive=True)
             filesystem.invalidate_cache()
         found = filesystem.find(root, detail=True)
@@ -197,7 +197,7 @@ class ProvingGround:
 
 
 class _KnownStore(WrappedStore):
-    """A store with more known of it than its adapter says; its abilities follow."""
+    """A store of which more is known than its adapter declares; its abilities follow from that."""
 
     def __init__(self, store: Store, capabilities: Capabilities) -> None:
         super().__init__(store, _let_through)
@@ -232,7 +232,7 @@ def is_misread(path: str) -> bool:
 
 
 def misreads(client: "AbstractFileSystem | type[AbstractFileSystem]", path: str) -> bool:
-    """Whether this one does; some cut it as if it were a URL."""
+    """Whether *client* takes *path* for another one; some cut it as if it were a URL."""
     asked: str = client._strip_protocol(path)  # noqa: SLF001  # what it makes of every path
     return asked != path
 
@@ -261,7 +261,7 @@ async def _looked_at(place: Location) -> tuple[Capabilities, bool]:
     """What is declared of the store there, and whether nothing stands there.
 
     Raises:
-        RequestError: Something does.
+        RequestError: Something stands there.
     """
     store = await _opened(place)
     try:
@@ -281,7 +281,7 @@ async def _looked_at(place: Location) -> tuple[Capabilities, bool]:
 
 
 async def _stranger(store: Store) -> str | None:
-    """Anything that is no other certification's."""
+    """The name of anything there that does not belong to another certification."""
     async for child in store.list_children(store.root):
         name = child.path.removeprefix(f"{store.root}/")
         if not (isinstance(child, Directory) and _GROUND.fullmatch(name)):

@@ -1,4 +1,4 @@
-"""Sweeps: a case for each store call, of which a test runs all, or a sample by a seed."""
+"""Sweeps: a case for each store call, of which a test runs all, or a sample chosen by a seed."""
 
 import random
 from collections.abc import Iterable, Iterator
@@ -33,8 +33,8 @@ class Sweep:
         """Choose those of *cases* that are to be run; they may be infinite.
 
         Yields:
-            Every Nth case, from one of the first N on; of fewer than N, one, since a test without
-            cases cannot fail.
+            Every Nth case, beginning with one of the first N; of fewer than N cases, one, since a
+            test without cases cannot fail.
         """
         first = self._chance.randrange(self.every)
         few: list[T] = []

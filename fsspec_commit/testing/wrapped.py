@@ -83,7 +83,7 @@ class WrappedStore:
 
     @classmethod
     async def open(cls, url: str, options: OpenOptions) -> Self:
-        """Refuse: wrap a store that is open."""
+        """Refuse: a wrapped store is made from one that is already open."""
         raise TypeError(f"{cls.__name__} wraps an opened store; it opens none ({url!r}, {options})")
 
     @property
@@ -202,7 +202,7 @@ class WrappedStore:
     def writer(
         self, path: StorePath, *, within: StorePath, nonce: Nonce | None = None
     ) -> Writer[Entry]:
-        """Write the file *path*; its calls are those of the writer."""
+        """A writer for the file *path*; the calls that are carried are the writer's own."""
         writer = self.store.writer(path, within=within, nonce=nonce)
         return _WrappedWriter(writer, path, self._carry)
 

@@ -1,6 +1,6 @@
 """The abilities of a :class:`~fsspec_commit.testing.wrapped.WrappedStore`: their calls, carried.
 
-What each guarantees says the protocol of the same methods in :mod:`fsspec_commit.store`.
+What each guarantees is said by the protocol with the same methods in :mod:`fsspec_commit.store`.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ class Carry(Protocol):
     """Carries one call to the store: it may count it, delay it, or lose it or its answer."""
 
     async def __call__(self, verb: str, path: StorePath, call: Callable[[], Awaitable[T]]) -> T:
-        """Answer *call*, which is *verb* on *path*; the call may be made later, or never."""
+        """Make *call*, a *verb* on *path*, and return its answer; or make it later, or never."""
 
 
 class WrappedFiles:
@@ -130,7 +130,7 @@ class WrappedBulkDeletion:
         self._carry = carry
 
     async def delete_files(self, paths: Sequence[StorePath], *, within: StorePath) -> None:
-        """Delete files; the first error is raised when all are over."""
+        """Delete files; the first error is raised when all calls have ended."""
         deleting = (self._delete(path, within) for path in paths)
         for answer in await asyncio.gather(*deleting, return_exceptions=True):
             if answer is not None:

@@ -6,14 +6,14 @@ from typing import Any
 from fsspec_commit.errors import RequestError
 
 _ANSWER_S = 2.0
-"""So long a scheduler is waited for: who asks may hold up others."""
+"""How long to wait for a scheduler's answer: the caller may be holding up others."""
 
 
 def check_client(given: object) -> None:
-    """Refuse what is no client of Dask that other threads can use.
+    """Refuse anything but a client of Dask that other threads can use.
 
     Raises:
-        RequestError: It is not, or Dask's ``distributed`` is not installed.
+        RequestError: *given* is not one, or Dask's ``distributed`` is not installed.
     """
     try:
         from distributed import Client
@@ -29,7 +29,7 @@ def check_client(given: object) -> None:
         kind = given if isinstance(given, type) else type(given)
         what = f"{'the class' if kind is given else 'a'} {kind.__module__}.{kind.__qualname__}"
         raise _invalid(f"takes a distributed.Client, not {what}: {_how_to_get_one(given)}")
-    # Said by its maker; `given.asynchronous` is false on all threads but that of its loop.
+    # As its maker chose; `given.asynchronous` is false on every thread but that of its loop.
     if getattr(given, "_asynchronous", False):
         raise _invalid(
             "takes a Client that threads can wait for, and this one is asynchronous: make another "
@@ -44,9 +44,9 @@ def check_client(given: object) -> None:
 
 
 def threads_of(client: Any) -> int:
-    """How many threads the workers have that take tasks now; 0 as well if nobody says so.
+    """How many threads those workers have that take tasks now; 0 also if there is no answer.
 
-    One that is paused for its memory takes none.
+    A worker that is paused for its memory takes none.
     """
     return sum(_asked(client, "ncores_running").values())
 
@@ -57,7 +57,7 @@ def is_at_work(client: Any, keys: Sequence[object]) -> bool:
 
 
 def _asked(client: Any, what: str, **how: Any) -> dict[str, Any]:
-    """What the scheduler answers; nothing if it does not."""
+    """What the scheduler answers; empty if it does not answer."""
     try:
         ask = getattr(client.scheduler, what)
         answer: dict[str, Any] = client.sync(ask, callback_timeout=_ANSWER_S, **how)

@@ -22,29 +22,29 @@ if TYPE_CHECKING:
     Ended = SimpleQueue[tuple[Future[str], str | BaseException]]
 
 _LOOK_S = 5.0
-"""So long without an answer, and it is looked whether anybody is at work on one."""
+"""After this long without an answer, check whether any worker is at work on a slice."""
 _DESERTED_S = 30.0
-"""So long no worker may be at work on any slice before all are taken back.
+"""How long no worker may be at work on any slice before all slices are taken back.
 
-A nanny replaces a worker in a few seconds; a cloud takes minutes, and the driver does more in them.
+A nanny replaces a worker in a few seconds; a cloud takes minutes, in which the driver does more.
 """
 _PRIORITY = 1
-"""Before what else waits on the cluster: some files of the job are visible already, and not all."""
+"""Ahead of what else waits on the cluster: some files of the job are visible, and not yet all."""
 
 
 class DaskPublisher:
     """Runs slices of a decided job as tasks of Dask: what ``fc.dask.publisher`` returns.
 
     Attributes:
-        runs_once: False: Dask runs a task again when it loses its worker, even one that has ended
-            well, if nobody has fetched its result yet; and the worker may be at work still.
+        runs_once: False: Dask runs a task again when it loses the task's worker, even a task that
+            has succeeded, if nobody has fetched its result; and the worker may still be at work.
     """
 
     runs_once = False
 
     def __init__(self, client: "Client") -> None:
         check_client(client)
-        self._client: Any = client  # It says of some of its methods only what they take.
+        self._client: Any = client  # Some of its methods declare no type of result.
         self._made_by = os.getpid()
         self._threads = threads_of(client)
         self._running: set[Future[str]] = set()
@@ -61,9 +61,9 @@ class DaskPublisher:
         """Call *function* with each of *texts* on workers; the results as they come.
 
         Raises:
-            BrokenExecutor: In the end, if some calls have failed or were lost; or sooner, if the
-                client is closed, or of a process that this one was forked from, or if no worker
-                was at work on any call for half a minute.
+            BrokenExecutor: At the end, if some calls have failed or were lost; or sooner, if the
+                client is closed or belongs to a process that this one was forked from, or if no
+                worker was at work on any call for half a minute.
         """
         if self._is_forked:
             raise BrokenExecutor(
@@ -93,18 +93,18 @@ class DaskPublisher:
             raise BrokenExecutor("; ".join(failures.values()))
 
     def stop(self) -> None:
-        """Give up what has not begun, of every job that has this publisher; it waits for nothing.
+        """Cancel the slices that have not begun, of every job with this publisher, without waiting.
 
-        Slices that run end by themselves.
+        Slices that are running end by themselves.
         """
         self._cancel(self._running)
 
     def _submit(self, function: bytes, text: str) -> "Future[str]":
         try:
-            # pickle.loads(function)(text), said in names of the standard library: a worker that
-            # cannot read a task dies of it, and it may lack this package, or have another Python,
-            # which cannot run the code of this one. Each has a key of its own: equal slices of
-            # several attempts to finish a job would be answered without being run.
+            # pickle.loads(function)(text), in names of the standard library: a worker that cannot
+            # read a task dies of it, and a worker may lack this package, or have another Python,
+            # which cannot run the code of this one. Each task has a key of its own: otherwise equal
+            # slices of several attempts to finish a job would be answered without being run.
             future: Future[str] = self._client.submit(
                 reduce,
                 call,
@@ -120,7 +120,7 @@ class DaskPublisher:
     def _as_ended(
         self, ended: "Ended", left: "set[Future[str]]"
     ) -> "Iterator[tuple[Future[str], str | BaseException]]":
-        """Each future and its answer, once it is here, until the caller has emptied *left*."""
+        """Each future and its answer, once that is here, until the caller has emptied *left*."""
         deserted_at: float | None = None
         while left:
             try:
@@ -137,7 +137,7 @@ class DaskPublisher:
             else:
                 deserted_at = None
                 if isinstance(answer, BaseException):
-                    self._refuse_closed()  # That ends each of them, and says nothing of why.
+                    self._refuse_closed()  # Closing it ends every future, without saying why.
                 yield future, answer
 
     def _refuse_closed(self) -> None:
@@ -151,7 +151,7 @@ class DaskPublisher:
 
     @property
     def _is_forked(self) -> bool:
-        """Whether the thread is missing that serves the client."""
+        """Whether this is a forked process, without the thread that serves the client."""
         return os.getpid() != self._made_by
 
     def __repr__(self) -> str:
@@ -159,7 +159,7 @@ class DaskPublisher:
 
 
 async def _fetch(future: "Future[str]", ended: "Ended") -> None:
-    """Run on the loop of the client, which has a slice run again if its answer is lost."""
+    """Run on the client's loop; the client has a slice run again if its answer is lost."""
     try:
         ended.put((future, await future))
     except BaseException as error:  # noqa: BLE001  # also what the slice has raised
@@ -192,7 +192,7 @@ def _said(error: BaseException) -> str:
 
 
 def _in_words(error: BaseException) -> str:
-    """What it is, and what it says, unless that may hold a secret."""
+    """The type of *error* and its text, unless the text may hold a secret."""
     name = type(error).__name__
     if _is_of_dask(error) or isinstance(error, (CommitError, ImportError)):
         return f"{name}: {' '.join(str(error).split())}"
@@ -208,13 +208,13 @@ def publisher(client: "Client") -> DaskPublisher:
 
     One driver publishes as many files a second as its processor and its network allow. The workers
     of the cluster that has written the files can publish them together, each at its own rate, and
-    delete what they replace. A job of less than 2,000 files is published by its driver.
+    delete what they replace. A job of fewer than 2,000 files is published by its driver.
 
-    It takes the ``Client`` of any cluster, which is in use until the job has committed, and
-    ``fsspec-commit`` on every worker, in the version that is here. A worker opens the store with
-    the credentials of its own environment; of ``storage_options`` it is sent those that are no
-    secret, or all with ``share_secrets=True``. Slices whose worker dies are run by others. Those
-    that fail, or that Dask gives up, the driver does itself, and all that are left if the cluster
+    It needs the ``Client`` of any cluster, which is in use until the job has committed, and
+    ``fsspec-commit`` on every worker, in the same version as here. A worker opens the store with
+    the credentials of its own environment; of ``storage_options`` it is sent those that are not
+    secret, or all with ``share_secrets=True``. Slices whose worker dies are run by others. The
+    driver itself does those that fail or that Dask gives up, and all that are left if the cluster
     goes away, or works on none of them for half a minute: so the job commits without Dask as well,
     but later.
 
@@ -223,7 +223,7 @@ def publisher(client: "Client") -> DaskPublisher:
         :func:`~fsspec_commit.resume`, takes.
 
     Raises:
-        RequestError: *client* is no client, is closed, or is asynchronous; or ``distributed`` is
-            not installed.
+        RequestError: *client* is not a ``Client``, is closed, or is asynchronous; or
+            ``distributed`` is not installed.
     """
     return DaskPublisher(client)

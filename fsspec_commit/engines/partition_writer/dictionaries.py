@@ -1,6 +1,6 @@
 """Which columns of a Parquet file get a dictionary: those that it makes smaller.
 
-Arrow gives every column one, up to 1 MB, also where each value occurs once: of 50 small files, one
+Arrow gives every column one, up to 1 MB, even if each value occurs once: of 50 small files, one
 for each partition, the largest part was such dictionaries, and making them took half of the time.
 """
 
@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.types as kinds
 
 _SAMPLE_ROWS = 1 << 15
-# What is left of the plain values must be this much smaller: they compress, too.
+# At most this share of the plain values' size may be left: those compress, too.
 _WORTH = 0.7
 
 

@@ -1,8 +1,8 @@
 """Rows on their way into files: each directory gathers its own, and memory is bounded for all.
 
-Unsorted rows of many directories are not sorted and not spooled: whenever too many wait, the
-directory that has the most writes a row group. What is bounded beside is the number of open files,
-and what they hold for a store that takes whole parts.
+Unsorted rows of many directories are not sorted and not spooled: whenever too many wait, those
+directories that have the most write row groups, until half of the room is free. Also bounded are
+the number of open files, and what they hold for a store that takes whole parts.
 """
 
 from contextlib import suppress
@@ -19,7 +19,7 @@ from fsspec_commit.engines.partition_writer.unseen import has_required, with_uns
 from fsspec_commit.errors import CommitError
 from fsspec_commit.sync.task import Task
 
-# What a batch takes beside its values, for each column and once: of few rows, more than these do.
+# What a batch takes beside its values, per column and once more: if it has few rows, most of it.
 _OBJECT_BYTES = 320
 
 
@@ -35,7 +35,7 @@ class _Directory:
 
 
 class Directories:
-    """The directories of one attempt at a task; an exception in its block drops what is open."""
+    """The directories of one attempt at a task; leaving its block drops files still open."""
 
     def __init__(self, task: Task, spec: WriteSpec) -> None:
         self._task = task
@@ -58,7 +58,7 @@ class Directories:
     ) -> None:
         for directory in self._open:
             if directory.file is not None:
-                with suppress(CommitError, OSError):  # It goes with the attempt.
+                with suppress(CommitError, OSError):  # It is removed with the attempt.
                     directory.file.discard()
 
     def add(self, path: str, rows: pa.RecordBatch) -> None:
@@ -85,7 +85,7 @@ class Directories:
             self._flush(directory)
 
     def finish(self, *, needs_file: bool) -> None:
-        """Write the rest and close every file; one without rows if there is none, and *needs_file*.
+        """Write the rest and close every file; write an empty one if none exists and *needs_file*.
 
         Directories are finished one by one, so that no more files are open than before.
         """
@@ -96,7 +96,7 @@ class Directories:
             self._close(directory)
 
     def _fit(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """*rows* with the types of the files: an engine's own strings may be larger ones."""
+        """*rows* with the types of the files: an engine's strings may be Arrow's large ones."""
         columns = rows.columns
         for number in self._nested:
             columns[number] = with_unseen(columns[number])

@@ -9,13 +9,13 @@ from fsspec_commit.engines.partition_writer.spec import WriteSpec
 from fsspec_commit.sync.part_sink import held_bytes
 from fsspec_commit.sync.task import Task
 
-# Pages are handed over by themselves; a call into Python for each small one costs more than it.
+# Arrow writes page by page, and a call into Python for a small page costs more than the page.
 _GATHERED_BYTES = 1 << 20
 _NOT_OF_ARROW = {"uncompressed": "none", "lz4_raw": "lz4"}
 
 
 class ParquetFile:
-    """An open file.
+    """A Parquet file that is open for writing.
 
     Attributes:
         rows: How many rows it has so far.
@@ -65,13 +65,13 @@ class ParquetFile:
         self._file.file.close()
 
     def discard(self) -> None:
-        """Remove what was written; Arrow, which ends every file by a footer, writes it nowhere."""
+        """Remove what was written; the footer, with which Arrow ends every file, goes nowhere."""
         self._file.discard()
         self._writer.close()
 
 
 class _Output:
-    """A file of the task for Arrow, which also writes to it when it is over."""
+    """A file of the task for Arrow, which writes to it even after it was discarded."""
 
     def __init__(self, file: Any) -> None:
         self.file = file
@@ -92,5 +92,5 @@ class _Output:
         """Nothing to do: a file is whole once it is closed."""
 
     def close(self) -> None:
-        """Leave it to the owner of the file, who knows whether it is whole."""
+        """Leave the file to its owner, which knows whether it is whole."""
         self.closed = True

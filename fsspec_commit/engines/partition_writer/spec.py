@@ -34,11 +34,11 @@ class WriteSpec:
         compression: A codec of Parquet.
         footer: Texts that go into the footer of each file.
         max_rows_per_file: Begin another file of a directory after this many rows; 0 for no limit.
-        max_open_files: The most files that are open at once. For one more, the one that holds the
-            most memory is closed; its directory gets another file when it has more rows.
+        max_open_files: The most files that are open at once. To open another, the one that holds
+            the most memory is closed; its directory gets another file when it has more rows.
         row_group_bytes: Rows of this size in memory make a row group.
-        buffered_bytes: The most rows, by their size in memory and that of the batches that they are
-            in, that wait to become row groups.
+        buffered_bytes: The most rows that wait to become row groups, by their size in memory and
+            that of the batches that they are in.
         held_bytes: The most bytes of files that wait to be sent to a store.
     """
 
@@ -63,7 +63,7 @@ def check_compression(given: object) -> str:
     """The codec that *given* names.
 
     Raises:
-        RequestError: There is none.
+        RequestError: There is no such codec.
     """
     name = given.lower() if isinstance(given, str) else given
     if name not in COMPRESSIONS:

@@ -13,7 +13,8 @@ def split(rows: pa.RecordBatch, names: Sequence[str]) -> Iterator[tuple[str, pa.
     """The directories of *rows*, each with its rows in their order, without the columns *names*.
 
     A directory may come twice: for ``NULL`` and for the empty string, which Spark names alike.
-    Every part owns its memory, so that it can be freed by itself.
+    Each of several parts owns its memory, so that it can be freed by itself; a single part shares
+    that of *rows*.
     """
     codes, keys = _codes(rows, names)
     data = rows.drop_columns(list(names))
@@ -47,6 +48,6 @@ def _codes(rows: pa.RecordBatch, names: Sequence[str]) -> tuple[pa.Array, list[s
 
 
 def _codes_of(rows: pa.RecordBatch, name: str) -> tuple[pa.Array, list[str]]:
-    """The same of one column."""
+    """A number for each row, and the directory of each number, by one column alone."""
     column = rows.column(rows.schema.get_field_index(name)).dictionary_encode("encode")
     return column.indices, [hive_path(**{name: text}) for text in texts_of(column.dictionary)]

@@ -1,6 +1,6 @@
-"""Values that nobody sees: of fields that are never null, in structs that are.
+"""Values that nobody sees: those of fields that are never null, in structs that are null.
 
-Engines leave them null as well. Arrow, which looks at such a field alone, then writes no file.
+Engines leave these null as well. Arrow, which looks at such a field alone, then writes no file.
 """
 
 import pyarrow as pa
@@ -19,9 +19,9 @@ def has_required(kind: pa.DataType) -> bool:
 
 
 def with_unseen(values: pa.Array) -> pa.Array:
-    """*values* with something in every field that is never null, where its struct is null.
+    """*values* with some value in every field that is never null, where its struct is null.
 
-    What is null in a struct that is there stays so: Arrow refuses it, as it should.
+    A null in such a field of a struct that is not null stays: Arrow refuses it, as it should.
     """
     if not has_required(values.type):
         return values
@@ -47,7 +47,7 @@ def _field(values: pa.Array, field: pa.Field, unseen: pa.Array) -> pa.Array:
         return _of_fields(values, unseen=pc.or_(unseen, is_null), mask=mask)
     if stays or not values.null_count:
         return with_unseen(values)
-    # What a null leaves in the other buffers will do.
+    # Whatever the other buffers hold where a value is null will do.
     if kinds.is_list(values.type) or kinds.is_map(values.type):
         return _of_lists(values, None)
     buffers = [None, *values.buffers()[1:]]

@@ -1,6 +1,6 @@
-"""Values of partition columns as text, exactly as Spark casts them to one.
+"""Values of partition columns as text, exactly as Spark casts them to strings.
 
-Directories of both are then the same: ``price=1.0E7``, ``at=2026-11-20 07%3A30%3A00``.
+So the directories are the same as Spark's: ``price=1.0E7``, ``at=2026-11-20 07%3A30%3A00``.
 """
 
 import re
@@ -17,12 +17,12 @@ from fsspec_commit.errors import RequestError
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY_US = 86_400_000_000
-# After 400 years the calendar repeats itself, weekdays included, and so do the rules of summer.
+# After 400 years the calendar repeats, weekdays included, and so do rules of daylight saving.
 _CYCLE_YEARS, _CYCLE_DAYS = 400, 146_097
 _FIRST_DAY, _LAST_DAY = -719_000, 2_932_000  # of the years that datetime knows, less some days
 _OFFSET = re.compile(r"(?:GMT|UTC|UT)?([+-])(\d{1,2}):?(\d{2})?(?::?(\d{2}))?")
 _YEAR_MAX = 9_999
-# What Java calls by short names, as far as the time zone database does not: `ZoneId.SHORT_IDS`.
+# Short names of zones in Java that the time zone database does not have: `ZoneId.SHORT_IDS`.
 _SHORT_NAMES = """
     Z=UTC UT=UTC ACT=Australia/Darwin AET=Australia/Sydney AGT=America/Argentina/Buenos_Aires
     ART=Africa/Cairo AST=America/Anchorage BET=America/Sao_Paulo BST=Asia/Dhaka CAT=Africa/Harare
@@ -51,7 +51,7 @@ def check_partition_type(name: str, kind: pa.DataType) -> None:
     """Refuse a column whose values cannot name directories.
 
     Raises:
-        RequestError: Its values do not.
+        RequestError: Its values cannot.
     """
     try:
         _writer(kind)
@@ -72,7 +72,7 @@ def _writer(kind: pa.DataType) -> Callable[[Any], str]:
 
 
 def _plain(values: pa.Array) -> pa.Array:
-    """Times as numbers: Python's own know no year 10000, and no year 0."""
+    """Times as numbers: Python's own types have no year 10000, and no year 0."""
     if kinds.is_timestamp(values.type):
         return values.cast(pa.timestamp("us", values.type.tz)).cast(pa.int64())
     if kinds.is_date32(values.type):
@@ -143,14 +143,14 @@ def _zone(name: str) -> tzinfo:
 
 def _double(value: float) -> str:
     shortest = repr(abs(value))
-    # Of two digits, which Java writes at least, others may be closer than one and a zero.
+    # Java writes at least two digits: two others may be closer than the shortest and a zero.
     return _java(f"{abs(value):.1e}" if len(_scientific(shortest)[0]) == 1 else shortest, value)
 
 
 def _float(value: float) -> str:
     """The shortest text that is read as this float of 32 bits.
 
-    A Java before 19 gives some floats one digit more.
+    Java before version 19 writes some floats with one digit more.
     """
     magnitude = abs(value)
     for digits in range(2, _DIGITS_OF_FLOAT):

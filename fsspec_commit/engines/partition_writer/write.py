@@ -1,4 +1,4 @@
-"""The one function that workers call."""
+"""``write_partition``: the one function that workers call."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,7 +10,7 @@ from fsspec_commit.engines.partition_writer.split import split
 from fsspec_commit.records.job import TaskCommit
 from fsspec_commit.sync.task import Task, count_rows
 
-# Rows are split in portions: one of few rows per directory costs as much as one of many.
+# Rows are split in portions: a portion of few rows per directory costs as much as one of many.
 _PORTION_BYTES = 16 << 20
 
 
@@ -24,8 +24,9 @@ def write_partition(batches: Iterable[pa.RecordBatch], spec: WriteSpec, task_id:
     Args:
         batches: The rows of the partition; their columns are those of the spec, in its order.
         spec: How to write them.
-        task_id: The number of the partition, from 0 on. Task 0 writes a file also for no rows,
-            unless they are partitioned: a reader finds the schema there, as after Spark's writer.
+        task_id: The number of the partition, from 0 on. Task 0 writes a file even without
+            rows, unless they are partitioned: a reader finds the schema there, as after Spark's own
+            writer.
 
     Returns:
         The message for the driver.
@@ -33,7 +34,7 @@ def write_partition(batches: Iterable[pa.RecordBatch], spec: WriteSpec, task_id:
     Raises:
         RequestError: A partition value cannot name a directory.
         JobNotActiveError: The job was settled meanwhile.
-        CommitFailedError: It did not happen; run the task again.
+        CommitFailedError: The commit did not happen; run the task again.
     """
     with Task.from_spec(spec.job, task_id) as task:
         rows = 0
@@ -52,7 +53,7 @@ def _parts(rows: pa.RecordBatch, spec: WriteSpec) -> Iterable[tuple[str, pa.Reco
 
 
 def _portions(batches: Iterable[pa.RecordBatch], spec: WriteSpec) -> Iterator[pa.RecordBatch]:
-    """The rows of *batches*, together if they will be split; names are those of the spec."""
+    """The rows of *batches*, gathered if they will be split; columns are named as in the spec."""
     gathered: list[pa.RecordBatch] = []
     size_bytes = 0
     for given in batches:

@@ -23,23 +23,23 @@ _S3A = {S3A_COMMITTER: "magic", S3A_MAGIC: "true", S3A_IN_MEMORY: "false"}
 
 
 def committer_conf(*urls: str) -> dict[str, str]:
-    """The settings of a Spark session that writes there by Hadoop's own committers.
+    """The settings of a Spark session that writes to *urls* by Hadoop's own committers.
 
     Each store gets the committer that is safe on it: ``s3a:`` magic, ``abfs:``, ``abfss:`` and
     ``gs:`` manifest, ``hdfs:`` and ``file:`` version 1 of ``FileOutputCommitter``. Whoever commits
     by this library's jar needs none of them.
 
     Two of the settings are for all that a session writes, whatever the scheme: the commit protocol,
-    and Parquet's committer. Where a store is none of disks or HDFS they are Spark's
+    and Parquet's committer. If any store is neither a disk nor HDFS, they are Spark's
     ``PathOutputCommitProtocol`` and ``BindingParquetOutputCommitter``, so that CSV, JSON and ORC
     are not written straight to the destination; they serve ``hdfs:`` and ``file:`` as well.
 
     They are read when a session starts: give them to ``SparkSession.builder.config(map=…)`` or to
     ``spark-submit --conf``. To set one in a session that runs, leave out ``spark.hadoop.``.
 
-    What they need on the class path, beside a store's driver (``hadoop-aws`` of the very version of
-    Hadoop that Spark has, 3.5.0 for Spark 4.3; ``hadoop-azure``; Google's ``gcs-connector``): where
-    ``PathOutputCommitProtocol`` is set, ``org.apache.spark:spark-hadoop-cloud_2.13``, of Spark's
+    On the class path they need, beside a store's driver (``hadoop-aws`` of the very version of
+    Hadoop that Spark has, 3.5.0 for Spark 4.3; ``hadoop-azure``; Google's ``gcs-connector``), where
+    ``PathOutputCommitProtocol`` is set, ``org.apache.spark:spark-hadoop-cloud_2.13`` of Spark's
     version. There is none after 4.1.2, which works on Spark 4.2 and 4.3.
 
     By design no committer of Hadoop's keeps old rows until new ones stand, nor resumes a commit
@@ -49,7 +49,7 @@ def committer_conf(*urls: str) -> dict[str, str]:
         urls: What is written to, or any URL of the same stores.
 
     Raises:
-        RequestError: No URL is given, or what is none.
+        RequestError: No URL is given, or something that is not a URL.
         UnknownProtocolError: No committer of Hadoop's is known to be safe at one of them.
     """
     if not urls or not all(isinstance(url, str) for url in urls):

@@ -104,7 +104,7 @@ class PartitionMessage(WriterCommitMessage):
 
 
 class FrameWriter(DataSourceArrowWriter):
-    """One write: pickled by Spark, for every task and for the end."""
+    """One write, which Spark pickles for every task, and for the commit or the abort."""
 
     def __init__(self, spec: "WriteSpec | None", *, is_explicit: bool) -> None:
         """Take the spec, or ``None`` if there is nothing to do, and whether a mode was given."""
@@ -115,8 +115,8 @@ class FrameWriter(DataSourceArrowWriter):
         """Write one partition; nothing becomes visible.
 
         Raises:
-            RequestError: The session overwrites partitions alone, and no mode says so here; or it
-                could not read the columns, whose names differ in case alone.
+            RequestError: The session overwrites single partitions only, and no mode says so here;
+                or it could not read columns whose names differ in case alone.
         """
         if self._spec is None:
             return PartitionMessage(None)
@@ -194,7 +194,7 @@ def _refuse_dynamic() -> None:
 
 
 def _refuse_folded(names: list[str]) -> None:
-    """Refuse columns of which a reader finds one alone, as Spark's own writers do."""
+    """Refuse columns of which a reader finds only one, as Spark's own writers do."""
     if len({name.lower() for name in names}) < len(names) and _setting(_CASE) != "true":
         there = ", ".join(map(repr, names))
         message = (
@@ -205,7 +205,7 @@ def _refuse_folded(names: list[str]) -> None:
 
 
 def _setting(name: str) -> str | None:
-    """A setting of the session, if somebody has set it, in small letters: tasks alone see them."""
+    """A setting of the session, if somebody has set it, in lower case; only tasks see settings."""
     task = TaskContext.get()
     found = None if task is None else task.getLocalProperty(name)
     return None if found is None else found.lower()

@@ -34,7 +34,7 @@ class SparkOptions(JobOptions, total=False):
 
 _OWN = ("partition_by", "format", "compression", "max_rows_per_file", "max_open_files")
 _SPARK_DECIDES = ("tasks", "collect")
-# What has no text, or must have none: what a secret is, is for the environment of the workers.
+# What has no text, or must have none: secrets belong in the environment of the workers.
 _NOT_AS_TEXT = ("filesystem", "callback", "publisher", "share_secrets")
 _BOOLEANS = ("allow_empty", "probe", "single_writer", "delete_by_name", "write_behind")
 _NUMBERS = ("wait_s", "concurrency", "max_rows_per_file", "max_open_files")
@@ -51,7 +51,7 @@ _COUNTED = {"max_rows_per_file": 0, "max_open_files": 1}
 
 
 def check_spark_options(options: Mapping[str, Any], caller: str) -> tuple[JobOptions, list[str]]:
-    """Refuse options that make no sense, and give those of the job, and the partition columns.
+    """Refuse options that make no sense; return the job's options and the partition columns.
 
     Raises:
         TypeError: An option is unknown.
@@ -108,7 +108,7 @@ def _hint(name: str) -> str:
     if meant is not None:
         return f"; {meant}"
     known = list(SparkOptions.__annotations__)
-    # A name that another library has before one that looks like it: partition_cols is pandas'.
+    # Another library's name for it, as pandas' partition_cols, comes before one that looks alike.
     return option_hint(name, known) or option_hint(name.lower(), known)
 
 
@@ -190,7 +190,7 @@ def _parsed(name: str, text: str, what: str, kind: Any) -> Any:
     except ValueError:
         value = None
     if not isinstance(value, kind):
-        # What was given is not repeated: where a store is told of, it may be a secret.
+        # The text of storage_options is not repeated: it may hold a secret.
         shown = "" if name == "storage_options" else f", not {text!r}"
         raise RequestError(f"the option {name!r} is {what}{shown}", kind="invalid_option")
     return value

@@ -59,7 +59,7 @@ _INSTEAD: Final = MappingProxyType(
 
 
 def scheme_of(url: str) -> str:
-    """The scheme, in small letters; empty where there is none."""
+    """The scheme, in lower case; empty where there is none."""
     scheme, colon, _ = url.partition(":")
     return scheme.lower() if colon and "/" not in scheme else ""
 

@@ -8,7 +8,7 @@ from fsspec_commit.errors import RequestError
 from fsspec_commit.options import JobOptions
 from fsspec_commit.suggestions import option_hint
 
-# What Spark does not say itself, as it does the mode; and what is for the driver alone.
+# Options that Spark does not give itself, as it gives the mode; only the driver needs them.
 _OF_A_JOB = (
     *("committer", "concurrency", "delete_by_name", "durability", "idempotency_key"),
     *("probe", "single_writer", "success", "wait_s"),
@@ -17,8 +17,8 @@ _OF_A_JOB = (
 _OTHERS = ("credentials", "python")
 _KNOWN = (*_OF_A_JOB, *_OTHERS)
 UNMISTAKABLE = ("delete_by_name", "idempotency_key", "single_writer", "wait_s")
-"""Names that an option of Spark's writer has by mistake: without its prefix, nobody reads it."""
-# What unchanged jobs say by other words of theirs.
+"""Names that are given to Spark's writer by mistake: without their prefix, nobody reads them."""
+# What unchanged jobs say in words of Spark's own.
 _OF_SPARK = {
     "compression": '.option("compression", …)',
     "max_rows_per_file": '.option("maxRecordsPerFile", …)',
@@ -55,7 +55,7 @@ def job_options(texts: Mapping[str, str]) -> JobOptions:
 
 
 def as_settings(message: str) -> str:
-    """A message with the options that it names as the settings which Spark has for them."""
+    """*message*, with the options that it names written as the settings of a Spark job."""
     if _OF_A_STORE.search(message):
         message += "; of a Spark job these are Hadoop's settings, fs.s3a.…, fs.azure.… or fs.gs.…"
     return _IN_PYTHON.sub(r"spark.fsspec_commit.\1=", message)

@@ -6,7 +6,7 @@ from fsspec_commit.errors import RequestError
 
 
 def pyarrow() -> Any:
-    """The module of that name.
+    """The module ``pyarrow``.
 
     Raises:
         RequestError: It is not installed.

@@ -14,19 +14,20 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _JOBS_MAX = 32
-"""How many jobs of Spark run at once: what each of them is told of ends with it."""
+"""How many jobs of Spark run at once; each gives its answers when it ends, and none if it fails."""
 _LOOKED_AT = 4_096
 
 
 class SparkPublisher:
     """Runs slices of a decided job as tasks of Spark: what ``fc.spark.publisher`` returns.
 
-    Each of a few jobs of Spark runs some slices at a time. So a slice whose task fails as often as
-    Spark allows takes no others with it, and its job learns of the files as they are published.
+    Many jobs of Spark, each of one slice or a few, run instead of a single one. So a slice whose
+    task fails as often as Spark allows takes only those of its own Spark job with it, which are
+    left to the driver, and the job that is published learns of its files as they are published.
 
     Attributes:
         width: How many tasks run at once.
-        runs_once: Whether Spark begins no task a second time that it has not given up.
+        runs_once: Whether Spark never begins a second attempt at a task that it has not given up.
     """
 
     def __init__(self, spark: "SparkSession") -> None:
@@ -45,7 +46,7 @@ class SparkPublisher:
         """Call *function* with each of *texts* on executors; the results in any order.
 
         Raises:
-            pyspark.errors.PySparkException: In the end, if some of Spark's jobs have failed.
+            pyspark.errors.PySparkException: At the end, if some of Spark's jobs have failed.
         """
         together = -(-self.width // _JOBS_MAX)
         groups = [texts[begin : begin + together] for begin in range(0, len(texts), together)]
@@ -101,12 +102,12 @@ class SparkPublisher:
 def _answers(
     function: Callable[[str], str], texts: Sequence[str], batches: "Iterable[pa.RecordBatch]"
 ) -> "Iterator[pa.RecordBatch]":
-    """Run by a task: the slices whose numbers it is given."""
+    """Run by a task of Spark: it runs the slices whose numbers it is given."""
     import pyarrow as pa
     from pyspark import TaskContext
 
     task = TaskContext.get()
-    # The attempt before may be at work still: Spark has lost sight of its executor.
+    # An earlier attempt may still be at work, on an executor that Spark has lost sight of.
     is_first = task is not None and task.attemptNumber() == 0
     for batch in batches:
         for number in batch.column(0).to_pylist():
@@ -120,19 +121,19 @@ def publisher(spark: "SparkSession") -> SparkPublisher:
     One driver publishes as many files a second as its processor and its network allow. The
     executors of the cluster that has written the files can publish them together, each at its own
     rate, and delete what they replace. It is worth it for a job with more files than one driver
-    publishes while Spark starts tasks: a job of less than 2,000 files is published by its driver.
+    publishes while Spark starts tasks: a job of fewer than 2,000 files is published by its driver.
 
-    It takes Spark 3.5 or later, classic or Connect, and the packages ``fsspec-commit``, ``pyarrow``
+    It needs Spark 3.5 or later, classic or Connect, and the packages ``fsspec-commit``, ``pyarrow``
     and ``pandas`` on every executor, which opens the store with the credentials of its own
-    environment; of ``storage_options`` it is sent those that are no secret, or all with
-    ``share_secrets=True``. Tasks may fail, run again or twice at a time: what no task has answered
-    for the driver does itself, so the job commits without Spark as well, but later.
+    environment; of ``storage_options`` it is sent those that are not secret, or all with
+    ``share_secrets=True``. Tasks may fail, run again or run twice at a time: the driver itself does
+    what no task has answered for, so the job commits without Spark as well, but later.
 
     Returns:
         What ``publisher=`` of a :class:`~fsspec_commit.Job`, or of
         :func:`~fsspec_commit.resume`, takes.
 
     Raises:
-        RequestError: *spark* is no session.
+        RequestError: *spark* is not a session.
     """
     return SparkPublisher(spark)

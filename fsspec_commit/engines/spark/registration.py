@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 def register(spark: "SparkSession") -> None:
     """Register the data source ``fsspec_commit`` with *spark*, for ``df.write.format``.
 
-    It takes Spark 4.0 or later, classic or Connect, and this package with ``pyarrow`` on the
-    driver and on every executor. Once for each session, and once more in each thread of one's own
-    and after Ctrl-C: a classic session looks for data sources where it is the active one.
+    It needs Spark 4.0 or later, classic or Connect, and this package with ``pyarrow`` on the
+    driver and on every executor. Call it once for each session, and again in each thread of your
+    own and after Ctrl-C: a classic session finds data sources only in threads where it is active.
 
     The options of the data source are those of :func:`fsspec_commit.spark.write`, as texts or as
     JSON. ``.mode("append")`` stands for ``mode="append"``, ``"error"`` or ``"ignore"``,
@@ -35,7 +35,7 @@ def register(spark: "SparkSession") -> None:
         raise RequestError(message, kind="missing_package") from error
     spark.dataSource.register(FsspecCommitDataSource)
     if type(spark).__module__ == "pyspark.sql.session":
-        # As PySpark does when it makes a frame of rows; else Spark says DATA_SOURCE_NOT_FOUND.
+        # As PySpark does when it makes a frame from rows; else Spark says DATA_SOURCE_NOT_FOUND.
         session: Any = spark
         java = session._get_j_spark_session_class(session._jvm)  # noqa: SLF001  # no other way
         java.setActiveSession(session._jsparkSession)  # noqa: SLF001

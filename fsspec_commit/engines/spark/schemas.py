@@ -123,7 +123,7 @@ def _field(field: dict[str, Any], path: str) -> "pa.Field":
 
 def _nullable(name: str, kind: "pa.DataType", *, nullable: bool) -> "pa.Field":
     pa = pyarrow()
-    # An array of no elements is one of voids, and of none that is null.
+    # Spark types `array()` as voids that are never null; Arrow's null type is always nullable.
     return pa.field(name, kind, nullable=nullable or pa.types.is_null(kind))
 
 

@@ -43,15 +43,15 @@ def configure(builder: "SparkSession.Builder") -> "SparkSession.Builder":
 
     Args:
         builder: A builder of a session that is not yet there: a jar cannot be added to a running
-            one. Other jars in its ``spark.jars`` stay. Where one runs that commits so already, as
-            when a cell of a notebook is run again, the builder gives that one.
+            one. Other jars in its ``spark.jars`` stay. If a session is running that commits this
+            way already, as when a cell of a notebook is run again, the builder gives that one.
 
     Returns:
         The builder.
 
     Raises:
-        RequestError: Another session is running in this process, or has run without the jar, which
-            the JVM that it started takes no more.
+        RequestError: Another session is running in this process, or one has run without the jar,
+            which the JVM that it started can no longer load.
         FileNotFoundError: The package was built without the jar.
     """
     from pyspark import SparkContext

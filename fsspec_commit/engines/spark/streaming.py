@@ -37,9 +37,9 @@ def foreach_batch(
     A batch is a job with the idempotency key ``<stream_id>/<batch id>``. When Spark runs a batch
     again, because its driver died before the checkpoint was written, the key has committed and
     nothing is written. This holds for as long as the stream keeps its checkpoint: with a new one
-    Spark counts batches from 0 again, and needs a new *stream_id*; with the old one its batches are
-    refused, as soon as one can be told from a batch that comes again. A batch whose driver died
-    while it was published is finished first, when the stream starts again.
+    Spark counts batches from 0 again, and the stream needs a new *stream_id*; under the old
+    *stream_id* its batches are refused, as soon as one can be told from a batch that comes again. A
+    batch whose driver died while it was published is finished first, when the stream starts again.
 
     Args:
         destination: As for :func:`write`.
@@ -68,7 +68,7 @@ def foreach_batch(
         raise RequestError(message, kind="invalid_option")
     check_spark_options(options, _CALLER)
     locate(destination, options.get("storage_options"), None)
-    # Not a function in here: Connect pickles it, and with it what it refers to in this module.
+    # Not a nested function: with one, Connect would pickle what it refers to in this module.
     return partial(_write_batch, destination=destination, stream_id=stream_id, options=options)
 
 
@@ -83,7 +83,7 @@ def _write_batch(
         result = write(df, destination, **keyed)
         if result.state == "committed":
             return
-        # What comes again comes first in its run, and is the last one that was committed.
+        # A batch that comes again comes first in its run, and is the last one that was committed.
         after = f"{stream_id}/{batch_id + 1}"
         if not is_first or _has_committed(destination, after, options):
             message = (
@@ -96,7 +96,7 @@ def _write_batch(
 
 
 def _has_committed(destination: str, key: str, options: SparkOptions) -> bool:
-    """Whether a job with this idempotency key has committed: a job that would have it is told."""
+    """Whether a job with this idempotency key has committed: another job with it is told so."""
     keyed: SparkOptions = {**options, "idempotency_key": key}
     job_options, _ = check_spark_options(keyed, _CALLER)
     with Job(destination, **job_options) as job:
@@ -153,15 +153,17 @@ class Written:
     def writing(
         self, stream: _Stream, number: int, run: tuple[str, str] | None
     ) -> "Iterator[bool]":
-        """While a batch is written; whether it is the first of its run, as far as Spark tells.
+        """Note a batch while it is written; yield whether it is the first of its run.
+
+        Where Spark does not tell the run, nothing is noted, and each batch is taken for the first.
 
         Args:
             stream: Where it is written to, and the stream's name.
-            number: The batch's.
+            number: The batch's number.
             run: Its query, and the run of it, if Spark tells.
 
         Raises:
-            RequestError: It would be left out by mistake.
+            RequestError: The batch would be left out by mistake.
         """
         if run is None:
             yield True

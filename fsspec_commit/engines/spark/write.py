@@ -31,10 +31,10 @@ _NOT_SENT = (
 def write(df: "DataFrame", destination: str, **options: Unpack[SparkOptions]) -> CommitResult:
     """Write *df* as one job: all of its rows become visible, or none does.
 
-    Needs no jar: the tasks write Parquet from Python, by ``mapInArrow``. It takes Spark 3.5 or
+    Needs no jar: the tasks write Parquet from Python, by ``mapInArrow``. It needs Spark 3.5 or
     later, classic or Connect, and the packages ``fsspec-commit``, ``pyarrow`` and ``pandas`` here
-    and on every executor. The frame is computed once. Tasks may fail and run again, or twice at a
-    time: the attempts whose messages reach this process are what is committed.
+    and on every executor. The frame is computed once. Tasks may fail and run again, or run twice
+    at a time: the attempts whose messages reach this process are what is committed.
 
     ``spark.read`` gives the rows back as after Spark's own writer: types, metadata of columns and
     names of partition directories are the same. Ctrl-C cancels Spark's job and aborts this one.
@@ -86,7 +86,7 @@ def write(df: "DataFrame", destination: str, **options: Unpack[SparkOptions]) ->
 
 
 def _check_frame(df: object, destination: object) -> None:
-    """Refuse what is no frame of Spark's, and what Spark calls with the number of a batch.
+    """Refuse what is not a frame of Spark's, and a call by Spark with the number of a batch.
 
     Raises:
         RequestError: It is one of these.
@@ -109,9 +109,9 @@ def _check_frame(df: object, destination: object) -> None:
 def _of_no_rows(
     plan: FramePlan, job: JobSpec, storage_options: "Mapping[str, object]"
 ) -> TaskCommit:
-    """What the first task would have said: of a frame that is known to be empty, Spark runs none.
+    """The message of the first task: for a frame that is known to be empty, Spark runs none.
 
-    It is written here, with the options that are here.
+    What that task would write is written here, with the options that are here.
     """
     from fsspec_commit.engines.partition_writer import write_partition
 
@@ -160,7 +160,7 @@ def _run(frame: "DataFrame", spec: "WriteSpec") -> list[TaskCommit]:
 
 @contextmanager
 def _cancelled_with_us(frame: "DataFrame", tag: str) -> "Iterator[None]":
-    """Cancel Spark's job if we are interrupted, by whatever: its tasks would go on for nothing."""
+    """Cancel Spark's job if anything interrupts us: its tasks would go on for nothing."""
     from pyspark.errors import PySparkException
 
     session: Any = frame.sparkSession
@@ -174,7 +174,7 @@ def _cancelled_with_us(frame: "DataFrame", tag: str) -> "Iterator[None]":
         yield
     except BaseException as error:
         if not isinstance(error, PySparkException):  # Spark says itself that its job is over.
-            with suppress(Exception):  # It may be what was interrupted.
+            with suppress(Exception):  # The session may be what was interrupted.
                 cancel(tag)
         raise
     finally:

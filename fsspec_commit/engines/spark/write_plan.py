@@ -40,7 +40,7 @@ class FramePlan:
             schema: Spark's schema of the frame, as its JSON.
             options: The checked options of the write.
             partition_by: The columns that become directories.
-            carried: The schema of the rows that reach Python, if it is another one.
+            carried: The schema of the rows that reach Python, if it is not *schema*.
 
         Raises:
             RequestError: A column cannot be written, or cannot become a directory.
@@ -62,9 +62,9 @@ class FramePlan:
         }
 
     def spec(self, job: JobSpec, storage_options: Mapping[str, object] | None) -> "WriteSpec":
-        """What the tasks need; of *storage_options* what is no secret, unless all are shared.
+        """What the tasks need; of *storage_options* what is not secret, unless all are shared.
 
-        Credentials that are not shared a worker has of its own environment.
+        A worker takes credentials that are not shared from its own environment.
         """
         from fsspec_commit.engines.partition_writer import WriteSpec
 

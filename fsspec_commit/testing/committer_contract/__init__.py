@@ -41,8 +41,8 @@ class CommitterContract(
 ):
     """What this package promises its users, tried with whole jobs on a live store.
 
-    Subclass it and give one fixture; where fsspec needs options for the store, `storage_options`
-    is another, and where not the best of the safe committers is to be tried, `committer`::
+    Subclass it and give one fixture, `destination`. Give `storage_options` as well if fsspec needs
+    options for the store, and `committer` to try another than the best of the safe ones::
 
         class TestMyStoreCommits(CommitterContract):
             @pytest.fixture

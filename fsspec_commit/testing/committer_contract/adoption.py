@@ -36,7 +36,7 @@ from fsspec_commit.testing.sweeps import Sweep
 def written(
     place: Place, job: fc.Job, task_id: int, attempt_id: str, files: Files
 ) -> list[fc.AdoptedFile]:
-    """Write *files* for a task as a program does that knows the layout and nothing else."""
+    """Write *files* for a task, as a program that knows the layout and nothing else does."""
     adopted = []
     for name, data in files.items():
         stem, dot, extension = name.rpartition(".")
@@ -72,7 +72,7 @@ def attempt_of(place: Place, job: fc.Job, task_id: int, files: Files) -> fc.Task
 
 
 def run(place: Place, mode: fc.Mode) -> fc.CommitResult:
-    """A job of two tasks over old data, which another program has written."""
+    """A job over old data, the files of whose two tasks another program has written."""
     job = place.job(mode=mode).start()
     return job.commit([attempt_of(place, job, *task) for task in enumerate(PARTITIONED)])
 
@@ -166,7 +166,7 @@ class AdoptionContract(_Adopting):
         adopting.assert_committed(TASKS[0])
 
     def test_a_name_belongs_to_one_task(self, adopting: Place) -> None:
-        """Two tasks adopted files of one name: one of them was lost, and both were counted."""
+        """If two tasks adopted files of one name, one would be lost, and both would be counted."""
         job = adopting.job().start()
         both = f"part-{job.job_id}-0-{job.job_id}-1.txt"
         adopting.put({f"_commit/{job.job_id}/tasks/0/0123456789abcdef/{both}.pending": b"0"})
@@ -176,7 +176,7 @@ class AdoptionContract(_Adopting):
 
     @gives_up_files
     def test_a_driver_that_comes_late_is_told_of_the_decision(self, adopting: Place) -> None:
-        """The files are published by then, and were refused: to be written again (P7, P8)."""
+        """The files are published by then; if refused, they would be written again (P7, P8)."""
         job = adopting.job().start()
         files = written(adopting, job, 0, "0123456789abcdef", TASKS[0])
         message = job.adopt(0, "0123456789abcdef", files)

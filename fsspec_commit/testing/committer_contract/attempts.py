@@ -20,7 +20,7 @@ _MESSAGE_BYTES_MAX = 1024
 
 @pytest.mark.guarantees("P2", "P3", "P6")
 class AttemptsContract(Given):
-    """`Task`, and the messages they send."""
+    """`Task`, and the messages that tasks send."""
 
     @pytest.mark.parametrize("chosen", [0, 1], ids=["first", "second"])
     def test_the_attempt_that_is_passed_in_is_visible(self, place: Place, chosen: int) -> None:
@@ -69,7 +69,7 @@ class AttemptsContract(Given):
         place.assert_committed(TASKS[0])
 
     def test_a_failed_task_fails_the_commit(self, place: Place) -> None:
-        """What was swallowed is not forgotten: retry it, or leave it out on purpose."""
+        """An exception that was swallowed counts: retry the task, or leave it out on purpose."""
 
         def fail(task: fc.Task) -> None:
             with task:
@@ -122,7 +122,7 @@ class AttemptsContract(Given):
         place.assert_committed({"a.txt": b"data"})
 
     def test_a_file_left_by_an_exception_is_discarded(self, place: Place) -> None:
-        """Also when the task goes on: half a file is never published."""
+        """Even when the task goes on: half a file is never published."""
 
         def fail(task: fc.Task) -> None:
             with task.open("torn.txt") as file:
@@ -170,7 +170,7 @@ class AttemptsContract(Given):
             place.assert_untouched()
 
     def test_tasks_commit_in_parallel(self, place: Place) -> None:
-        """On many threads, into one directory, as one after the other (P4): nothing nests."""
+        """On many threads, into one directory, as if one after the other (P4): nothing nests."""
         files = [{f"sub/dir/{n}.txt": b"%d" % n, f"sub/{n}.txt": b""} for n in range(16)]
         job = place.job(tasks=len(files)).start()
         with ThreadPoolExecutor(len(files)) as threads:
@@ -193,7 +193,7 @@ class AttemptsContract(Given):
         place.assert_committed(*files)
 
     def test_the_first_attempt_to_finish_is_chosen(self, place: Place) -> None:
-        """Where no message travels, the store holds the choice, and nobody else's files appear."""
+        """Where no message travels, the store holds the choice; no other attempt's files appear."""
         spec = place.job(tasks=2, collect="store").start().spec
         first = place.attempt(spec, 0, TASKS[0])
         second = place.attempt(spec, 0, {"loser.txt": b"loser"})

@@ -41,10 +41,10 @@ Run: TypeAlias = Callable[[Place, fc.Mode], fc.CommitResult]
 """A whole job that writes :data:`PARTITIONED` over :data:`OLD`."""
 
 _COUNTS_MAX = 3
-"""How often a run is counted again, before it is said that a fault should have happened in it."""
+"""How often a run is counted again before a fault that did not happen in it fails the test."""
 
 gives_up_files = pytest.mark.filterwarnings("ignore::ResourceWarning")
-"""The dead close nothing: that is what is tried, not a fault of the program."""
+"""A process that dies closes nothing: that is what is tried, not a fault of the program."""
 
 
 def run(place: Place, mode: fc.Mode) -> fc.CommitResult:
@@ -58,9 +58,9 @@ def run(place: Place, mode: fc.Mode) -> fc.CommitResult:
 
 
 def settle(place: Place, *, first: str) -> None:
-    """What an operator does who finds jobs: try the one, where it is refused the other.
+    """Settle jobs as an operator would: try *first*, and where that is refused the other way.
 
-    And once more, should a decision that was on its way have arrived in between.
+    Then try *first* once more, in case a decision that was on its way has arrived in between.
     """
     other = "abort" if first == "resume" else "resume"
     for info in fc.jobs(place.url, **place.how):
@@ -80,7 +80,7 @@ def happened(fault: Fault, fired: Sequence[Fault], points: Callable[[], Iterator
     """Whether *fault*, one of those that a run was found to have, is among those that *fired*.
 
     A run that takes longer makes more calls: it shows that it lives, and repeats what was not
-    answered. If the one that was counted was of this kind, others need not come to its last calls.
+    answered. If the run that was counted took long, others need not come to its last calls.
 
     Args:
         fault: What was to happen.
@@ -95,7 +95,7 @@ def happened(fault: Fault, fired: Sequence[Fault], points: Callable[[], Iterator
 
 @contextmanager
 def dying(*faults: Fault) -> Iterator[list[Fault]]:
-    """Run what is to die inside; it need not."""
+    """Run a block that is to die of *faults*; it may also survive."""
     with inject(*faults) as fired, suppress(Crash):
         yield fired
 
@@ -232,6 +232,6 @@ class CrashesContract(Given):
 
 
 def dict_of(files: Shown) -> Files:
-    """Contents by name again; names that came twice are told apart by their content."""
+    """The contents of *files* by name; no two of them may have one name."""
     assert len({name for name, _ in files}) == len(files)
     return dict(files)

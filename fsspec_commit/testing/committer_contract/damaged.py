@@ -29,7 +29,7 @@ _OTHER_NONCE = "f" * 32
 
 @dataclass
 class Records:
-    """The records of one job, as somebody sees and changes them who does not know the package."""
+    """The records of one job, seen and changed by somebody who does not know the package."""
 
     place: Place
     job_id: str
@@ -40,7 +40,7 @@ class Records:
         return self.place.read(f"_commit/{self.job_id}/{name}")
 
     def write(self, name: str, data: bytes) -> None:
-        """Put *data* in its place."""
+        """Put *data* in the place of the record *name*."""
         path = f"_commit/{self.job_id}/{name}"
         self._before.setdefault(name, self.read(name) if self.place.holds(path) else None)
         self.place.put({path: data})

@@ -1,4 +1,4 @@
-"""Several who would settle one job: a second driver, an operator, an aborter."""
+"""Several parties that would settle one job: a second driver, an operator, an aborter."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -118,7 +118,7 @@ class DriversContract(Given):
         place.assert_committed(*TASKS)
 
     def test_jobs_are_shown(self, place: Place) -> None:
-        """Each open one with what it is; none when all are settled."""
+        """Each open job with its state and mode; none when all are settled."""
         assert fc.jobs(place.url, **place.how) == []
         first, second = place.job(mode="append").start(), place.job(mode="append").start()
         found = {info.job_id: info for info in fc.jobs(place.url, **place.how)}
@@ -167,7 +167,7 @@ class DriversContract(Given):
         assert len(place.visible()) == 1
 
     def test_clean_fences_the_driver(self, place: Place) -> None:
-        """An undecided job that `clean` takes for dead is aborted, if it lives or not."""
+        """An undecided job that `clean` takes for dead is aborted, whether it lives or not."""
         job, messages = self._ready(place)
         place.clean()
         place.assert_untouched()

@@ -28,7 +28,7 @@ from fsspec_commit.testing.sweeps import Sweep, sweep_of
 Files: TypeAlias = Mapping[str, bytes]
 """Contents by relative name."""
 Shown: TypeAlias = list[tuple[str, bytes]]
-"""Names and contents, sorted; several may have one name, before it was made unique."""
+"""Names and contents, sorted; several files may share a name, as it was before it became unique."""
 
 _UNIQUE = re.compile(r"-\d{8}T\d{6}-[0-9a-f]{16}-\d+(?:-[0-9a-f]{16})?")
 
@@ -117,7 +117,7 @@ class Place:
         filesystem.rm_file(f"{root}/{name}")
 
     def everything(self) -> dict[str, bytes]:
-        """Every file but the work areas', by name."""
+        """Every file outside of the work areas, by name."""
         filesystem, root = self._plain()
         return {
             path[len(root) + 1 :]: filesystem.cat_file(path)
@@ -172,7 +172,7 @@ class Place:
         return self.deletes_late_at_worst() or bool(self.selection().capabilities.delete_if_match)
 
     def deletes_late_at_worst(self) -> bool:
-        """Whether a request to delete that is carried out late takes the listed file or none."""
+        """Whether a delete request that is carried out late removes the listed file or none."""
         selection = self.selection()
         facts = selection.capabilities
         knows_again = facts.token_survives_rename is True and facts.unique_tokens is not False
@@ -187,7 +187,7 @@ class Place:
         return fc.explain(self.url, committer=self.committer, **self.how)
 
     def may_overwrite(self) -> bool:
-        """Whether it is safe for the old files that are there."""
+        """Whether an overwrite is safe, given the old files that are there."""
         goes = [name for name in self.everything() if is_visible(name) or is_summary_file(name)]
         return all(map(is_never_reused, goes)) or self.replaces_any_name()
 
@@ -215,17 +215,17 @@ class Given:
 
     @pytest.fixture
     def every(self) -> int:
-        """Faults are tried at every so-many-th call; at each by default.
+        """Faults are tried at every Nth call; at each by default.
 
-        For stores on which a job takes long. An odd number, or all would be tried before a call,
-        and none after it. The run says at its end with which ``--sweep-seed`` they are tried at the
-        same calls again.
+        For stores on which a job takes long. Use an odd number: with an even one, a test would try
+        all of them before a call, or all after it. At its end the run reports the ``--sweep-seed``
+        that chooses the same calls again.
         """
         return 1
 
     @pytest.fixture
     def sweep(self, request: pytest.FixtureRequest, every: int) -> Iterator[Sweep]:
-        """Chooses them."""
+        """Chooses the calls at which faults are tried."""
         yield from sweep_of(request, every)
 
     @pytest.fixture
@@ -237,14 +237,14 @@ class Given:
 
     @pytest.fixture(autouse=True)
     def no_job_outlives_its_test(self) -> Iterator[None]:
-        """Jobs that a test gives up are collected in it, with the warning they are due."""
+        """Jobs that a test gives up are garbage-collected in it, with the warning they are due."""
         with only_what_comes():
             yield
             gc.collect()
 
 
 def shown(*files: Files) -> Shown:
-    """What is to be seen of *files*, whatever was put into their names to make them unique."""
+    """*files* as a reader sees them, without what was put into their names to make them unique."""
     return sorted((_UNIQUE.sub("", name), data) for some in files for name, data in some.items())
 
 

@@ -89,7 +89,7 @@ class LifecycleContract(Given):
         place.assert_committed(TASKS[0])
 
     def test_an_exception_aborts(self, place: Place) -> None:
-        """The exception goes on as it is; nothing becomes visible, nothing is left (P5)."""
+        """The exception propagates as it is; nothing becomes visible, nothing is left (P5)."""
         boom = ValueError("boom")
 
         def fail() -> None:
@@ -156,7 +156,7 @@ class LifecycleContract(Given):
         place.assert_committed(TASKS[0])
 
     def test_a_job_without_files_is_refused(self, place: Place) -> None:
-        """It is a mistake, unless it is said that it is none."""
+        """It is taken for a mistake, unless the caller allows it."""
         with request_refused("empty_job"), place.job() as job, job.task():
             pass
         place.assert_untouched()

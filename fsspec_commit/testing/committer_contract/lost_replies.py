@@ -38,7 +38,7 @@ def fail_each(
     times: int = 1,
     late_by: int = 1,
 ) -> None:
-    """Let each call of *run* fail in one way, *times* times, and check what it says of itself."""
+    """Let each call of *run* fail one way, *times* times, and check what the job says of itself."""
     fresh = (place.beside(f"/{number}") for number in count())
 
     def with_old() -> Place:

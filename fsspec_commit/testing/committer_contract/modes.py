@@ -25,7 +25,7 @@ class ModesContract(Given):
     """`mode`."""
 
     def test_error_refuses_data_at_start(self, place: Place) -> None:
-        """Before the work is done; hidden files are no data."""
+        """Before the work is done; hidden files are not data."""
         place.put(HIDDEN)
         place.commit(mode="error")
         with raises(fc.DestinationExistsError, "not_committed"):
@@ -62,13 +62,13 @@ class ModesContract(Given):
         place.assert_untouched(OLD)
 
     def test_ignore_writes_where_there_is_none(self, place: Place) -> None:
-        """Hidden files are no data."""
+        """Hidden files are not data."""
         place.put(HIDDEN)
         assert place.commit(mode="ignore").state == "committed"
         place.assert_committed(*TASKS)
 
     def test_append_keeps_and_adds(self, place: Place) -> None:
-        """The same names twice are files of their own."""
+        """Names that are written twice become files of their own."""
         place.put(OLD)
         for _ in range(2):
             assert place.commit(mode="append").replaced_count == 0
@@ -118,7 +118,7 @@ class ModesContract(Given):
     def test_a_deleted_name_does_not_come_back_at_once(
         self, place: Place, mode: Literal["append", "overwrite", "overwrite_partitions"]
     ) -> None:
-        """Where a request that is carried out late could take the new file for the old (P9)."""
+        """Where a deletion that is carried out late could take the new file for the old (P9)."""
         if place.deletes_late_at_worst() or not place.takes_exact_names():
             pytest.skip("here no deletion comes late, or exact names are refused")
         place.put(OLD)
@@ -138,7 +138,7 @@ class ModesContract(Given):
         assert "try again then" in str(caught.value)
         place.assert_committed(TASKS[0])
         come_back(b"other", "day=1/other.txt")
-        if place.replaces_any_name():  # on condition, which a file of another size never meets
+        if place.replaces_any_name():  # a late deletion's condition never fits another size
             come_back(b"longer than the old of day 1")
         assert_committed(place.url, **place.how)
         assert_no_leftovers(place.url, **place.how)
@@ -180,7 +180,7 @@ class ModesContract(Given):
     def test_a_directory_in_the_place_of_the_marker_is_refused(
         self, place: Place, mode: fc.Mode, success: Literal["marker", "none"]
     ) -> None:
-        """Before the decision: no job could ever take its place (P8)."""
+        """Before the decision: no job could ever put its marker there (P8)."""
         place.put({"_SUCCESS/x": b"foreign"})
         with request_refused("directory_in_the_way"):
             place.commit([{"day=1/part.txt": b"new"}], mode=mode, success=success)

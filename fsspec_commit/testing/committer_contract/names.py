@@ -76,7 +76,7 @@ class NamesContract(Given):
         place.assert_untouched({"a.txt": b"old"})
 
     def test_overwrite_replaces_a_name_in_place(self, place: Place) -> None:
-        """Said in the result; the rest of the old goes (P9)."""
+        """The result says so; the rest of the old files is removed (P9)."""
         _exact(place)
         place.put({"a.txt": b"old", "d/b.txt": b"old", "c.txt": b"old"})
         new = {"a.txt": b"new", "d/b.txt": b"new too", "e.txt": b"more"}
@@ -119,7 +119,7 @@ class NamesContract(Given):
     def test_an_emptied_directory_in_the_way_is_refused(
         self, place: Place, mode: fc.Mode, count: int
     ) -> None:
-        """Before the decision, where there is such a thing; else it is in nobody's way (P8)."""
+        """Before the decision, where directories can be empty; else nothing is in the way (P8)."""
         _exact(place)
         place.put({f"d/x.txt/old-{_UUID}": b"old"})
         place.commit([{f"other-{_UUID}.txt": b"old"}], names="exact", mode="overwrite")
@@ -151,18 +151,18 @@ class NamesContract(Given):
 
     @pytest.mark.parametrize("name", ODD_NAMES, ids=label)
     def test_an_odd_name_is_overwritten(self, place: Place, name: str) -> None:
-        """What is to go is found under its odd name too."""
+        """What an overwrite is to remove is found under its odd name too."""
         try:
             place.put({f"d/{name}": b"old"})
         except Exception:  # noqa: BLE001  # every fsspec refuses by a type of its own
-            place.put({"d/plain": b"old"})  # so that it is the name
+            place.put({"d/plain": b"old"})  # which works, so it was the name
             pytest.skip("this store declares the name invalid: plain fsspec cannot write it")
         place.commit(mode="overwrite")
         assert f"d/{name}" not in place.everything() or name.startswith((".", "_"))
 
     @pytest.mark.parametrize("name", _OUTSIDE)
     def test_a_name_outside_of_the_destination_is_refused(self, place: Place, name: str) -> None:
-        """At `open`, by its own kind (P10)."""
+        """At `open`, with an error kind of its own (P10)."""
         with place.job() as job, job.task() as task:
             with request_refused("outside_destination"):
                 task.open(name)

@@ -37,7 +37,7 @@ def _hidden(place: Place) -> None:
 
 @pytest.mark.guarantees("P4", "P11")
 class NeighboursContract(Given):
-    """P4 and P11."""
+    """Jobs beside one another do not disturb each other (P4, P11)."""
 
     def test_adjacent_destinations_do_not_touch(self, place: Place) -> None:
         """`t` is not the beginning of a name: `t0`, `t-1` and `t.bak` have lives of their own."""
@@ -94,7 +94,7 @@ class NeighboursContract(Given):
             assert fc.jobs(place.url, **place.how) == []
 
     def test_jobs_at_one_destination_append(self, place: Place) -> None:
-        """Interleaved, an open writer across the other's commit (HADOOP-17318): both are there."""
+        """Interleaved, a writer open across the other's commit (HADOOP-17318): both are there."""
         first, second = place.job(mode="append").start(), place.job(mode="append").start()
         task = first.task()
         with task.open("part.txt") as file:
@@ -109,7 +109,7 @@ class NeighboursContract(Given):
         place.assert_committed({"part.txt": b"12"}, {"part.txt": b"second"})
 
     def test_one_is_aborted_the_other_commits(self, place: Place) -> None:
-        """An abort takes its own away only (P5)."""
+        """An abort removes only what is its own (P5)."""
         first, second = place.job(mode="append").start(), place.job(mode="append").start()
         for job in (first, second):
             with job.task() as task:
@@ -162,7 +162,7 @@ class NeighboursContract(Given):
             there.assert_committed()
 
     def test_overwrites_at_once_are_as_one_after_the_other(self, place: Place) -> None:
-        """What is left is the output of one, whole; who lost changed nothing (P11)."""
+        """What is left is the output of one, whole; a job that lost changed nothing (P11)."""
         place.put({"old.txt": b"old"})
         jobs = [{"part.txt": b"%d" % n, f"{n}/part.txt": b"%d" % n} for n in range(4)]
 

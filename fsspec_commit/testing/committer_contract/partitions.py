@@ -1,4 +1,4 @@
-"""overwrite_partitions: what was written is replaced, the rest is left."""
+"""overwrite_partitions: the partitions that are written to are replaced, the rest is left."""
 
 import pytest
 
@@ -26,7 +26,7 @@ ALIKE = [
     pytest.param("k=1/code=A", "k=1/code=a", id="below"),
     pytest.param("K=1/code=a", "k=1/code=a", id="above"),
 ]
-"""Partitions that a file system, or a reader, may take for one."""
+"""Partitions that a file system, or a reader, may take for one and the same."""
 
 
 def _without(*prefixes: str) -> dict[str, bytes]:
@@ -47,7 +47,7 @@ class PartitionsContract(Given):
         place.assert_committed(_without("day=1/a", "day=3/"), new)
 
     def test_a_declared_partition_goes_with_all_below_it(self, place: Place) -> None:
-        """And another that nothing was written to is cleared."""
+        """And another declared one, to which nothing was written, is cleared."""
         place.put(_OLD)
         new = {"day=1/hour=2/b.txt": b"new"}
         place.commit([new], mode="overwrite_partitions", partitions=["day=1", "day=2"])
@@ -94,9 +94,10 @@ class PartitionsContract(Given):
     def test_a_partition_of_another_name_is_left_alone(
         self, place: Place, written: str, other: str
     ) -> None:
-        """However alike they are: what goes, goes by its very name.
+        """However alike they are: what is removed is removed by its exact name.
 
-        A store that takes both for one has the name that was there first, and the other is refused.
+        A store that takes both for one keeps the name that was there first, and the other is
+        refused.
         """
         old = {f"{written}/{NAMED}": b"old", f"{other}/{NAMED}": b"another's"}
         place.put(old)
@@ -114,7 +115,7 @@ class PartitionsContract(Given):
         place.assert_committed(new, {f"{other}/{NAMED}": b"another's"})
 
     def test_a_second_spelling_of_a_value_is_refused(self, place: Place) -> None:
-        """Readers would see the old rows beside the new: both names are told, and what to do."""
+        """Readers would see old rows beside the new: the error gives both names, and a remedy."""
         old = {f"name=a%20b/{NAMED}": b"old", f"name=1/{NAMED}": b"1"}
         place.put(old)
         new = {"name=a b/x.txt": b"new"}

@@ -1,7 +1,7 @@
-"""A name that an attempt writes twice: one meaning on every store, whatever becomes of the second.
+"""A name that an attempt writes twice: one meaning on every store, however the second writing ends.
 
 Some stores replace a file when it is opened and others when it is closed, so a second writing that
-is given up leaves nothing on the ones and the first content on the others. Neither is committed.
+is given up leaves nothing on the former and the first content on the latter. Neither is committed.
 """
 
 import gc
@@ -98,7 +98,7 @@ class _Torn:
 
 
 def _failed_write(task: fc.Task, data: bytes) -> None:
-    """As libraries do that close the file before they tell of it, and do not tell of that."""
+    """As libraries do that close a file before reporting a failed write and hide a failed close."""
     file: Any = task.open(NAME)
     sink, file._sink = file._sink, _Torn(file._sink)  # noqa: SLF001  # stores fail in many ways
     with pytest.raises(GivenUpError):
@@ -150,7 +150,7 @@ class RewritesContract(Given):
 
     @pytest.mark.parametrize("way", ["exception", "garbage"])
     def test_a_long_file_given_up_leaves_nothing(self, place: Place, way: str) -> None:
-        """Also where parts of it are on the store, and where its task is left by that."""
+        """Even where parts of it are on the store already, and even if it is what ends its task."""
         give_up, kind = _WAYS[way]
         with place.job() as job:
             with request_refused(kind), job.task() as task:
@@ -163,7 +163,7 @@ class RewritesContract(Given):
         place.assert_committed({NAME: b"third"})
 
     def test_a_name_given_up_at_once_is_not_missed(self, place: Place) -> None:
-        """Whoever catches the exception of a first writing knows that it holds nothing."""
+        """Whoever catches the exception of a first writing knows that the name holds nothing."""
         with place.job() as job, job.task() as task:
             for way in ("exception", "discard", "exception in a transaction"):
                 _WAYS[way][0](task, b"first")

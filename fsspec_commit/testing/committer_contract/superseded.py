@@ -20,9 +20,9 @@ T = TypeVar("T")
 
 
 class _Before:
-    """Before the first call *verb* on a path with this *ending*, somebody else acts.
+    """Before the first call of *verb* on a path with this *ending*, somebody else acts.
 
-    Whoever is made to wait for that may then die: their call is made, and none after it.
+    The process that is made to wait for that may then die: its call is made, and none after it.
     """
 
     def __init__(self, verb: str, ending: str, act: Callable[[], object], *, dies: bool) -> None:
@@ -61,7 +61,7 @@ def before(
 class SupersededContract(Given):
     """Where nothing refuses a record in an area that is gone, one that comes too late stands there.
 
-    What it says is not so: it was written when the job had been settled otherwise.
+    What the record says is false: it was written when the job had been settled otherwise.
     """
 
     def _ready(self, place: Place) -> tuple[fc.Job, list[fc.TaskCommit]]:
@@ -71,7 +71,7 @@ class SupersededContract(Given):
     def _committed_with_an_aborters_decision(
         self, place: Place, job: fc.Job, messages: list[fc.TaskCommit]
     ) -> None:
-        """A twin commits while an aborter stands still, who then decides, too late, and dies."""
+        """A twin commits while an aborter stands still; the latter decides too late, and dies."""
         twin = place.driver(job.spec)
         committing = before("create", "/decision", lambda: twin.commit(messages), dies=True)
         with committing, suppress(Crash, fc.JobNotActiveError):
@@ -80,7 +80,7 @@ class SupersededContract(Given):
     def _aborted_with_a_drivers_decision(
         self, place: Place, job: fc.Job, messages: list[fc.TaskCommit]
     ) -> None:
-        """An operator aborts while a driver stands still, who then decides, too late, and dies."""
+        """An operator aborts while a driver stands still; the latter decides too late, and dies."""
 
         def abort() -> None:
             fc.abort(place.url, job.job_id, **place.how)
@@ -120,7 +120,7 @@ class SupersededContract(Given):
         place.assert_committed(*TASKS)
 
     def test_a_committed_decision_that_came_too_late(self, place: Place) -> None:
-        """An aborted job is not called committed by who meets it."""
+        """An aborted job is not called committed by anybody who finds that decision."""
         job, messages = self._ready(place)
         self._aborted_with_a_drivers_decision(place, job, messages)
         with pytest.raises(fc.JobNotActiveError) as caught:
@@ -145,7 +145,7 @@ class SupersededContract(Given):
         place.assert_untouched()
 
     def test_a_twin_commits_before_an_abort(self, place: Place) -> None:
-        """`abort` says that it came too late, and how the job ended; nothing goes (P6)."""
+        """`abort` says that it came too late, and how the job ended; nothing is removed (P6)."""
         job, messages = self._ready(place)
         place.driver(job.spec).commit(messages)
         with pytest.raises(fc.JobNotActiveError) as caught:

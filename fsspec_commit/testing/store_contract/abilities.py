@@ -51,7 +51,7 @@ class AbilitiesContract(Given):
             assert not capabilities.token_survives_rename
 
     def test_evidence_names_facts(self, store: Store) -> None:
-        """Evidence is given for fields there are, in the words there are."""
+        """Evidence is given only for fields that exist, and only in the words that exist."""
         words: set[Evidence] = {"declared", "probed", "assumed"}
         assert set(store.capabilities.evidence) <= set(store.capabilities.facts())
         assert set(store.capabilities.evidence.values()) <= words

@@ -1,9 +1,9 @@
 """Somebody else answers: a proxy, an ingress, a login page, in place of the store's service.
 
 None of them speaks for what is stored. An adapter believes an answer only with the marks of its
-service: its headers, its documents, the status that it documents for the request. Of any other
-answer it says that it is not known what happened; or, of a look before the one request that counts,
-that nothing was done.
+service: its headers, its documents, the status that it documents for the request. On any other
+answer it reports that it is not known what happened; or, if that answers a look that comes before
+the one request that counts, that nothing was done.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -34,12 +34,12 @@ _REQUESTS_MAX = 50
 
 @dataclass(frozen=True)
 class ForeignAnswer:
-    """What somebody says who is not the service.
+    """An answer of somebody who is not the service.
 
     Attributes:
-        status: Of HTTP.
+        status: The HTTP status.
         content: The body; none for HEAD.
-        headers: All that are said beside the length of the body.
+        headers: All headers except the length of the body.
     """
 
     status: int
@@ -67,24 +67,25 @@ FOREIGN_ANSWERS: Mapping[str, ForeignAnswer] = {
     "502": ForeignAnswer(502, b"<html><body>Bad Gateway</body></html>", _HTML),
     "503": ForeignAnswer(503, b"no available server\n", _TEXT),
 }
-"""As proxies, ingresses, login pages and servers that restart give them."""
+"""Answers such as proxies, ingresses, login pages and servers that restart give."""
 
 
 class AnsweredFor(Protocol):
     """What lies between a store and its service, and can answer in its place."""
 
     def begin(self, nth: int, answer: ForeignAnswer, *, is_carried_out: bool) -> None:
-        """From now on the *nth* request, counted from 1, is given *answer*.
+        """Give *answer* to the *nth* request from now on, counted from 1.
 
-        It goes nowhere, or it goes to the service all the same, whose own answer is dropped.
+        The request goes nowhere, or, if *is_carried_out*, to the service, whose own answer is
+        dropped.
         """
 
     def end(self) -> bool:
-        """Let every request through again, and say whether there was such a one."""
+        """Let every request through again, and return whether there was such a request."""
 
 
 class _OpenError(Exception):
-    """The store has said that it does not know, which is always true."""
+    """The store has said that it does not know what happened, which is always a true answer."""
 
 
 class _NotDoneError(Exception):
@@ -101,7 +102,7 @@ class _Try:
         read_raw: What stands there.
         between: Answers in place of the service.
         nth: Which request is answered.
-        answer: How.
+        answer: What it is answered.
         is_carried_out: Whether the service carries it out all the same.
         met: Whether there was such a request.
     """
@@ -136,7 +137,7 @@ class _Try:
             self.met = self.between.end()
 
     async def placed(self, name: str, data: bytes = b"old") -> StorePath:
-        """A small file, put where nobody answers for the service."""
+        """A small file, put while nobody answers in place of the service."""
         await place_at(self.store, self.at(name), data)
         return self.at(name)
 
@@ -263,7 +264,7 @@ _BEFORE: Mapping[str, Mapping[str, bytes | None]] = {
     "rename_directory": {"work/a": b"old", "kept/a": None},
     "complete": {"a": None},
 }
-"""What stands before each verb that changes something, and still, where nothing was done."""
+"""What stands before each verb that changes something, and still stands if nothing was done."""
 
 
 def _verbs(store: Store) -> Mapping[str, Callable[[_Try], Awaitable[None]]]:
@@ -320,7 +321,7 @@ class AnsweredForContract(Given):
 
 
 async def _failure(verb: str, body: Callable[[_Try], Awaitable[None]], one: _Try) -> str | None:
-    """Why the store is not to be trusted here; to say that it does not know is no reason."""
+    """Why the store is not to be trusted here, if it is not; it may always say `UNKNOWN`."""
     try:
         await body(one)
     except _OpenError:
@@ -328,7 +329,7 @@ async def _failure(verb: str, body: Callable[[_Try], Awaitable[None]], one: _Try
     except _NotDoneError:
         if one.is_carried_out:
             return _done(verb, one)
-        # True of a look that comes before the request that counts, and never of that one.
+        # True if the answer was to a look before the request that counts, never if to that one.
         below = _Below(one.at, "carried out")
         return await _failure(verb, body, replace(one, at=below, is_carried_out=True))
     except Exception as error:  # noqa: BLE001  # whatever it is, the caller fails with it

@@ -1,4 +1,4 @@
-"""Renames of many files by one call: each as one alone, in their order, until one does not go."""
+"""Renames of many files by one call: each as if it were alone, in order, until one fails."""
 
 import pytest
 
@@ -30,7 +30,7 @@ class BulkContract(Given):
     """`bulk`."""
 
     def test_bulk_goes_with_files(self, store: Store) -> None:
-        """What fails in bulk is found out by `files`."""
+        """Why a rename in bulk failed is found out by `files`."""
         assert store.bulk is None or store.files is not None
 
     @driven
@@ -51,14 +51,14 @@ class BulkContract(Given):
 
     @driven
     async def test_nothing_is_renamed_by_no_renames(self, store: Store) -> None:
-        """An empty run is done."""
+        """An empty sequence of renames succeeds."""
         assert await _rename(store) == 0
 
     @driven
     async def test_the_first_taken_name_ends_it(
         self, store: Store, at: At, read_raw: ReadRaw
     ) -> None:
-        """What stands is not touched, nor is any file after it, whose name may be free."""
+        """What stands is not touched, nor is any file after it, even if that one's name is free."""
         _bulk(store)
         await place(store, at, work__a=b"1", work__b=b"2", work__c=b"3", b=b"stands")
         pairs = [(at(f"work/{name}"), at(name)) for name in "abc"]
@@ -68,7 +68,7 @@ class BulkContract(Given):
 
     @driven
     async def test_the_first_missing_file_ends_it(self, store: Store, at: At) -> None:
-        """Also when that is the very first, and when nothing is there at all."""
+        """Even when that is the very first, and when nothing is there at all."""
         _bulk(store)
         await place(store, at, work__a=b"1", work__c=b"3")
         pairs = [(at(f"work/{name}"), at(name)) for name in "abc"]
@@ -79,7 +79,7 @@ class BulkContract(Given):
 
     @driven
     async def test_a_directory_ends_it(self, store: Store, at: At) -> None:
-        """It is no file, and would be published with all that is in it."""
+        """It is not a file, and would be published with all that is in it."""
         _bulk(store)
         await place(store, at, work__d__a=b"1")
         assert await _rename(store, (at("work/d"), at("d"))) == 0

@@ -22,7 +22,7 @@ class BulkDeletionContract(Given):
 
     @driven
     async def test_many_files_are_deleted(self, store: Store, at: At) -> None:
-        """Nothing is left of them, and no directory that is empty then; and it can be repeated."""
+        """Nothing is left of them, nor any directory that this empties; and it can be repeated."""
         deletion = _deletion(store)
         names = [f"{directory}/{number}" for directory in ("t/a", "t/b/c") for number in range(30)]
         for name in names:
@@ -38,7 +38,7 @@ class BulkDeletionContract(Given):
 
     @driven
     async def test_files_that_are_not_named_stay(self, store: Store, at: At) -> None:
-        """Those beside, and those whose names begin like one; in their directories."""
+        """Files in the same directories stay, even if their names begin with a deleted one."""
         deletion = _deletion(store)
         await place(store, at, t__a=b"1", t__a0=b"2", t__d__b=b"3", t__d__c=b"4", t__e__f=b"5")
         await deletion.delete_files([at("t/a"), at("t/d/b"), at("t/e/f")], within=at("t"))
@@ -47,7 +47,7 @@ class BulkDeletionContract(Given):
 
     @driven
     async def test_a_missing_file_counts_as_deleted(self, store: Store, at: At) -> None:
-        """Among others that go, and alone."""
+        """Among others that are deleted, and alone."""
         deletion = _deletion(store)
         await place(store, at, t__a=b"1", t__c=b"2")
         await deletion.delete_files([at("t/a"), at("t/b"), at("t/c")], within=at("t"))

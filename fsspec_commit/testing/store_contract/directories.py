@@ -170,7 +170,7 @@ class DirectoriesContract(Given):
     async def test_a_directory_arrives_once(
         self, store: Store, at: At, open_again: OpenAgain | None
     ) -> None:
-        """Of many who rename one directory to names of their own, one succeeds."""
+        """Of many that rename one directory to names of their own, one succeeds."""
         _directories(store)
 
         def moving(source: StorePath, target: StorePath) -> Contender:
@@ -188,7 +188,7 @@ class DirectoriesContract(Given):
 
     @driven
     async def test_an_empty_directory_is_removed(self, store: Store, at: At) -> None:
-        """Only where nothing is in it; a missing one is done, and those above it stay."""
+        """Only if nothing is in it; a missing one counts as removed, and those above it stay."""
         removing = _removing(store)
         await place(store, at, d__e__a=b"1")
         with refused() as caught:
@@ -211,7 +211,7 @@ class DirectoriesContract(Given):
     async def test_what_comes_into_a_directory_that_is_removed_stays(
         self, store: Store, at: At, open_again: OpenAgain | None
     ) -> None:
-        """The first record of a job, beside a `clean` that has found its area empty."""
+        """The first record of a job, put while a `clean` that found its area empty removes that."""
         _removing(store)
         await place(store, at, areas__other=b"1")
 
@@ -224,6 +224,6 @@ class DirectoriesContract(Given):
 
         for turn in range(_ROUNDS):
             won = await contend(store, open_again, [writing(turn), *[removing(turn)] * 3])
-            # One that finds its directory gone may be refused: then it does not stand.
+            # A put that finds its directory gone may be refused: then its file does not stand.
             stands = await store.stat(at(f"areas/{turn}/job")) is not None
             assert stands == (0 in won)

@@ -60,7 +60,7 @@ class DirectoryCreationContract(Given):
 
     @driven
     async def test_a_file_in_the_way_of_a_directory_is_named(self, store: Store, at: At) -> None:
-        """At its place and above it; the file stays what it was."""
+        """Whether it is in the directory's place or above it; the file stays what it was."""
         making = _making(store)
         await place(store, at, d__blocking=b"1")
         for name in ("d/blocking", "d/blocking/e", "d/blocking/e/f"):

@@ -81,7 +81,7 @@ class FilesContract(Given):
 
     @driven
     async def test_a_token_is_never_another_contents(self, store: Store, at: At) -> None:
-        """Also not when a file of the same length comes in the place of a deleted one, at once."""
+        """Not even when a file of the same length takes the place of a deleted one at once."""
         tokens = set[Token]()
         for number in range(rounds := 20):
             data = b"%04d" % number
@@ -143,7 +143,7 @@ class FilesContract(Given):
 
     @driven
     async def test_deleting_what_is_missing_is_done(self, store: Store, at: At) -> None:
-        """So a deletion can be repeated; also where the directory is missing."""
+        """So a deletion can be repeated, even where the directory is missing."""
         await place(store, at, a=b"1")
         for name in ("a", "a", "b", "no/directory"):
             await store.delete(at(name), expecting=Expect.ANYTHING)
@@ -193,7 +193,7 @@ class FilesContract(Given):
 
     @driven
     async def test_a_tree_goes_with_all_below_it(self, store: Store, at: At) -> None:
-        """Nothing is left of it, no empty directory either; and it can be repeated."""
+        """Nothing is left of it, not even an empty directory; and it can be repeated."""
         await place(store, at, t__a=b"1", t__d__e__b=b"2", kept=b"3")
         await store.delete_tree(at("t"))
         assert await tree(store, store.root) == [at("kept")]

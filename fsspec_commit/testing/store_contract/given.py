@@ -61,7 +61,7 @@ def requires(fact: object, name: str) -> None:
 
 
 def requires_areas(store: Store) -> None:
-    """Skip a test of areas that are removed by one rename where they are removed in an order."""
+    """Skip a test of areas removed by one rename, on a store that removes them in steps."""
     requires(store.directories, "atomic_rename=DIRECTORY")
     requires(store.capabilities.paged_listing is False, "paged_listing=False")
 
@@ -137,17 +137,17 @@ async def content(store: Store, path: StorePath) -> bytes | None:
 async def read_whole(
     store: Store, path: StorePath, *, limit_bytes: int = LIMIT_BYTES
 ) -> Content | None:
-    """The file at *path*, asked for as long as it is being replaced."""
+    """The file at *path*, asked for again while it is being replaced."""
     return await _patiently(lambda: store.read(path, limit_bytes=limit_bytes))
 
 
 async def read_part(store: Store, path: StorePath, *, start: int, length: int) -> bytes | None:
-    """A range of the file at *path*, asked for as long as it is being replaced."""
+    """A range of the file at *path*, asked for again while the file is being replaced."""
     return await _patiently(lambda: store.read_range(path, start=start, length=length))
 
 
 async def _patiently(read: Callable[[], Awaitable[T]]) -> T:
-    """What *read* gives, asked again after each `NOT_DONE`, as who settles does."""
+    """What *read* returns, asked again after each `NOT_DONE`, as whoever settles a job asks."""
     for look in range(_LOOKS_MAX):
         try:
             return await read()
@@ -176,7 +176,7 @@ async def tree(store: Store, path: StorePath) -> list[StorePath]:
 async def contend(
     store: Store, open_again: OpenAgain | None, contenders: Sequence[Contender]
 ) -> list[int]:
-    """Run all *contenders* at once; which of them succeeded.
+    """Run all *contenders* at once, and return which of them succeeded.
 
     The others must have been told that nothing happened: no loser is left in doubt.
     """

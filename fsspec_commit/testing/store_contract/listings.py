@@ -1,4 +1,4 @@
-"""Listings: all of it, nothing else, and as it is now."""
+"""Listings: all that is there, nothing else, and as it is now."""
 
 import asyncio
 from typing import ClassVar
@@ -20,7 +20,7 @@ from fsspec_commit.testing.store_contract.given import (
 
 _MANY = 120
 _BEYOND = 10
-"""So many files of a long listing are on its second page."""
+"""How many files of a long listing are on its second page."""
 
 
 def _in_order(store: Store) -> ListsInOrder:
@@ -43,8 +43,8 @@ class ListingsContract(Given):
     """`list_tree`, `list_children`, `at_once` and `in_order`.
 
     Attributes:
-        page_entries: So many a page of the store's listings holds at most, if there are pages.
-        knows_pages: Whether that is so; of a store of somebody else nobody knows.
+        page_entries: The most entries that a page of the store's listings holds, if it has pages.
+        knows_pages: Whether `page_entries` is known to be true; of somebody else's store it is not.
     """
 
     page_entries: ClassVar[int] = 1_000
@@ -137,7 +137,7 @@ class ListingsContract(Given):
 
     @driven
     async def test_two_who_write_and_list_see_one_another(self, store: Store, at: At) -> None:
-        """Who writes and then lists, sees all who had written before: at least one sees both."""
+        """Whoever writes and then lists sees all earlier writes: at least one of two sees both."""
         requires(store.capabilities.consistent_listing, "consistent_listing")
 
         async def claim(directory: StorePath, name: str) -> int:
@@ -153,7 +153,7 @@ class ListingsContract(Given):
         """All pages of it, files and directories."""
         paged = store.capabilities.paged_listing
         many = max(_MANY, self.page_entries + _BEYOND) if paged else _MANY
-        # Fewer in directories: each is a request, and a page is full of files alone.
+        # Few of them in directories, of which each takes requests; the other files fill a page.
         paths = [at(f"d/{number % 7}/{number:05d}") for number in range(_MANY // 5)]
         paths += [at(f"d/file{number:05d}") for number in range(many)]
         for start in range(0, len(paths), 100):
@@ -166,7 +166,7 @@ class ListingsContract(Given):
 
     @driven
     async def test_what_is_listed_at_once_is_all_there_is(self, store: Store, at: At) -> None:
-        """Where it can be, and never what takes several pages: others act between those."""
+        """Where a store can tell, and never what takes several pages: others act between pages."""
         listing = store.at_once
         if listing is None:
             pytest.skip("this store does not say which listings are of one moment")
@@ -191,7 +191,7 @@ class ListingsContract(Given):
 
     @driven
     async def test_some_directories_are_listed_in_order(self, store: Store, at: At) -> None:
-        """From the first to the last of them, with all below, and nothing that sorts beside."""
+        """From the first to the last of them, with all below, and nothing that sorts outside."""
         listing = _in_order(store)
         inside = ("b/1", "b/2/x", "bb/1", "c-/1", "c/1", "c/é")
         for name in ("a/1", "b-/1", *inside, "c0/1", "d/1", "e"):
@@ -206,7 +206,7 @@ class ListingsContract(Given):
 
     @driven
     async def test_a_page_in_order_is_a_beginning(self, store: Store, at: At) -> None:
-        """What does not fit is said to be there, and listed from a later directory on."""
+        """The answer says whether there is more, which is listed from a later directory on."""
         listing = _in_order(store)
         directories = [at(f"d/{number:05d}") for number in range(self.page_entries + _BEYOND)]
         paths = [StorePath(f"{directory}/a") for directory in directories]

@@ -44,7 +44,7 @@ class PutsContract(Given):
 
     @driven
     async def test_anything_is_replaced(self, store: Store, at: At, read_raw: ReadRaw) -> None:
-        """Without a condition the last one wins, also with fewer bytes."""
+        """Without a condition the last one wins, even with fewer bytes."""
         for data in (b"first", b"", b"2nd"):
             await store.put(at("a"), data, expecting=Expect.ANYTHING, within=None)
             assert read_raw(at("a")) == data
@@ -159,7 +159,7 @@ class PutsContract(Given):
     async def test_one_of_many_replaces_a_content(
         self, store: Store, at: At, open_again: OpenAgain | None, read_raw: ReadRaw
     ) -> None:
-        """Of many who saw one content, one replaces it."""
+        """Of many that have seen one content, one replaces it."""
         requires(store.capabilities.replace_if_match, "replace_if_match")
         token = await store.put(at("a"), b"seen by all", expecting=Expect.ANYTHING, within=None)
 
@@ -174,7 +174,7 @@ class PutsContract(Given):
     async def test_directories_below_within_are_made(
         self, store: Store, at: At, read_raw: ReadRaw
     ) -> None:
-        """As many as needed, also by many at once."""
+        """As many as needed, even when many puts make them at once."""
         await place(store, at, area__job=b"{}")
 
         def putting(number: int) -> Contender:

@@ -100,7 +100,7 @@ class RenamesContract(Given):
     async def test_an_exclusive_rename_refuses_what_exists(
         self, store: Store, at: At, read_raw: ReadRaw
     ) -> None:
-        """Neither file is touched; also when the other one is empty or the same."""
+        """Neither file is touched, even if the one that exists is empty or has the same content."""
         _files(store)
         requires(store.capabilities.exclusive_rename, "exclusive_rename")
         for existing in (b"stands", b"", b"data"):
@@ -155,7 +155,7 @@ class RenamesContract(Given):
     async def test_a_rename_replaces_the_expected_content_only(
         self, store: Store, at: At, read_raw: ReadRaw
     ) -> None:
-        """A token refuses any other content at the target, and no content."""
+        """A token refuses any other content at the target, and a target that is missing."""
         await place(store, at, work__a=b"new", d__a=b"old")
         listed = (await entry(store, at("d/a"))).token
         await place(store, at, d__a=b"newer than listed")
@@ -242,7 +242,7 @@ class RenamesContract(Given):
     async def test_a_file_arrives_once(
         self, store: Store, at: At, open_again: OpenAgain | None
     ) -> None:
-        """Of many who rename one file to names of their own, one succeeds: it is never copied."""
+        """Of many that rename one file to names of their own, one succeeds: it is never copied."""
         _files(store)
         for turn in range(_ROUNDS):
             source = at(f"work/{turn}")
@@ -257,7 +257,7 @@ class RenamesContract(Given):
     async def test_many_meet_in_a_new_directory(
         self, store: Store, at: At, open_again: OpenAgain | None
     ) -> None:
-        """Who makes a directory first does not hinder the others, and nothing nests."""
+        """Whoever makes a directory first does not hinder the others, and nothing nests."""
         _files(store)
         sources = [at(f"work/{number}") for number in range(CONTENDERS)]
         for source in sources:

@@ -28,7 +28,7 @@ from fsspec_commit.testing.store_contract.given import (
 )
 
 _PART_BYTES = 5 << 20
-"""The least that stores take for a part that is not the last."""
+"""The smallest part that stores accept, except as the last one."""
 
 
 def _uploads(store: Store) -> CompletesUploads:
@@ -114,7 +114,7 @@ class UploadsContract(Given):
     async def test_an_aborted_upload_never_appears(
         self, store: Store, at: At, read_raw: ReadRaw
     ) -> None:
-        """It cannot be completed any more, and aborting again is done."""
+        """It cannot be completed any more, and aborting it again succeeds."""
         upload = await _uploaded(store, at("a"), b"1")
         await _uploads(store).abort(upload)
         await _uploads(store).abort(upload)
@@ -144,7 +144,7 @@ class UploadsContract(Given):
     async def test_completing_again_changes_nothing(
         self, store: Store, at: At, read_raw: ReadRaw
     ) -> None:
-        """Answered as it may be, also when another's file stands there by then, or none."""
+        """Whatever the answer is, even when another's file stands there by then, or none."""
         uploads = _uploads(store)
         for number, comes in enumerate((None, b"another's", b"")):
             path = at(f"a{number}")

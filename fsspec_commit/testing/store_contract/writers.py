@@ -48,7 +48,7 @@ class _OnThisThread:
         return self._writer.finish()
 
     async def discard(self) -> None:
-        """Leave nothing of it."""
+        """Leave nothing of the file."""
         self._writer.discard()
 
 
@@ -123,7 +123,7 @@ class WritersContract(Given):
     async def test_discard_leaves_nothing(
         self, store: Store, at: At, open_writer: OpenWriter, read_raw: ReadRaw
     ) -> None:
-        """However far it came; more than once is no error."""
+        """However much was written; to discard more than once is not an error."""
         for pieces in (0, 1, 3):
             writer = open_writer(at("area/a"))
             for _ in range(pieces):
@@ -137,7 +137,7 @@ class WritersContract(Given):
     async def test_discard_does_not_undo_finish(
         self, store: Store, at: At, open_writer: OpenWriter
     ) -> None:
-        """What a finished file is called is the caller's affair."""
+        """A finished file is left to the caller: a late `discard` does not remove it."""
         writer = open_writer(at("area/a"))
         await writer.write(b"1")
         await writer.finish()

@@ -1,1 +1,1 @@
-"""What a write of a session would commit by, and what is wrong with it: nothing is written."""
+"""Which committer a write of a session would use, and what is wrong; nothing is written."""

@@ -59,14 +59,14 @@ _BY_CLASS: Final = MappingProxyType(
 
 @dataclass(frozen=True, kw_only=True)
 class Committers:
-    """What the settings come to.
+    """The committers that the settings lead to.
 
     Attributes:
         protocol: The class of the commit protocol.
         parquet: The committer of Parquet's files.
         others: That of CSV, JSON, ORC and text.
         factory: The class that Hadoop asks for a committer here.
-        of_factory: The committer that it makes, whether it is used or not.
+        of_factory: The committer that the factory makes, whether it is used or not.
     """
 
     protocol: str
@@ -113,7 +113,7 @@ def _made_by(factory: str, session: "Session") -> str:
     if factory == FILE_FACTORY:
         return _algorithm(session)
     if factory == S3A_FACTORY:
-        # Spark's setting wins over that of a bucket, for it stands in the job's.
+        # Spark's setting wins over that of a bucket, since it is among the job's own settings.
         name = session.hadoop_setting(S3A_COMMITTER) or "file"
         return _algorithm(session) if name == "file" else _one_of(_S3A_COMMITTERS, name)
     if factory == _NAMED_FACTORY:

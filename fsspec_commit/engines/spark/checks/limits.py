@@ -31,7 +31,7 @@ _CONCURRENT: Final = {
 
 
 def limits_of(session: "Session", found: "Committers") -> Iterator[str]:
-    """Each of them, and what cannot be known."""
+    """The limits of the committers that were found, and what cannot be known."""
     if found.names != {OURS}:
         yield (
             "an overwrite of the whole destination deletes the old rows before the job runs: if it "

@@ -21,7 +21,7 @@ class Choice:
     """What a job of the jar would find.
 
     Attributes:
-        committer: Of this library; ``None`` where none is safe, or none is known yet.
+        committer: One of this library's; ``None`` where none is safe, or none is known yet.
         refusal: Why every write is refused.
     """
 
@@ -30,7 +30,7 @@ class Choice:
 
 
 def chosen_there(session: "ClassicSession", destination: str) -> Choice:
-    """What is chosen there, as far as it can be known without writing."""
+    """What a job of the jar would choose there, as far as it can be known without writing."""
     path = session.qualified(destination)
     try:
         wanted = job_options(
@@ -58,7 +58,7 @@ def chosen_there(session: "ClassicSession", destination: str) -> Choice:
 
 
 def _settings(session: "ClassicSession", path: Any) -> Iterator[tuple[str, str]]:
-    """As the JVM sends them: those of the scheme, with what a credential provider keeps."""
+    """Settings as the JVM sends them: the scheme's, with what a credential provider keeps."""
     authority = path.toUri().getAuthority() or ""
     container, _, account = authority.rpartition("@")
     prefixes = PREFIXES.get(path.toUri().getScheme(), ())

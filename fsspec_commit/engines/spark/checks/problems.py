@@ -68,7 +68,7 @@ def missing_class(name: str, scheme: str) -> str:
 
 
 def problems_of(session: "Session", found: "Committers", *, url: str, scheme: str) -> Iterator[str]:
-    """Each of them, the worst first."""
+    """Each of the problems, the worst first."""
     if scheme not in FACTORIES and found.names != {OURS}:
         yield f"of {scheme}: {why_unknown(scheme)}"
     yield from _of_protocol(session, found)
@@ -171,7 +171,7 @@ def _of_overwriting(session: "Session", found: "Committers") -> Iterator[str]:
 
 
 def what_dynamic_does(found: "Committers") -> str | None:
-    """What becomes of an overwrite of single partitions, where it is not that."""
+    """What an overwrite of single partitions does instead; ``None`` if it does what it should."""
     if found.protocol != PATH_PROTOCOL:
         return None
     if found.of_factory == "manifest":
@@ -196,7 +196,7 @@ def _of_native_writers(session: "Session", found: "Committers") -> Iterator[str]
 
 
 def _of_names(session: "Session", scheme: str) -> Iterator[str]:
-    """What was set in a session that runs, under the name that only its start reads."""
+    """Settings that a running session was given under a name that only its start reads."""
     names = [ALGORITHM, FACTORY, f"{FACTORY_OF_SCHEME}{scheme}"]
     for name in [*names, *_OF_S3A] if scheme == "s3a" else names:
         late = f"spark.hadoop.{name}"

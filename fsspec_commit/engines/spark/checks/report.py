@@ -1,4 +1,4 @@
-"""What a write of a session would commit by, said before it is run."""
+"""Which committer a write of a session would use, said before the write is run."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -52,7 +52,7 @@ class CheckReport:
     def safe(self) -> bool:
         """Whether no problem was found: an appending job shows all of its rows, or none of them.
 
-        Not whether a driver may die while it commits, or what an overwrite does: see `limits`.
+        It says nothing of a driver that dies while it commits, or of overwrites: see `limits`.
         """
         return not self.problems
 
@@ -71,7 +71,7 @@ class CheckReport:
 def check(spark: "SparkSession", destination: str) -> CheckReport:
     """Say which committer a write of this session to *destination* would use, and what is wrong.
 
-    Nothing is written. On a classic session the JVM's own classes and settings answer, by Spark
+    Nothing is written. On a classic session the JVM's own classes and settings answer, on Spark
     Connect the settings alone; a store is asked only where this library's jar commits, for what
     :func:`~fsspec_commit.explain` must know of it. Options of a single write, such as
     ``partitionOverwriteMode``, and ``saveAsTextFile`` of an RDD are not covered, nor are formats
@@ -79,11 +79,11 @@ def check(spark: "SparkSession", destination: str) -> CheckReport:
 
     Args:
         spark: The session.
-        destination: A URL as Spark is given it; one without a scheme is where the session's
-            ``fs.defaultFS`` says.
+        destination: A URL as Spark is given it; the session's ``fs.defaultFS`` says where one
+            without a scheme is.
 
     Raises:
-        RequestError: *destination* holds a secret, or is none.
+        RequestError: *destination* holds a secret, or is not a URL.
     """
     given: Any = destination
     if not isinstance(given, str):
@@ -109,7 +109,7 @@ def check(spark: "SparkSession", destination: str) -> CheckReport:
     problems = list(problems_of(session, found, url=url, scheme=scheme))
     limits = list(limits_of(session, found))
     committer = str(found)
-    # A class that is missing, or a setting that is refused, has been said.
+    # A class that is missing, or a setting that is refused, is among the problems already.
     if committer == OURS and isinstance(session, ClassicSession) and not problems:
         choice = chosen_there(session, destination)
         if choice.refusal is not None:

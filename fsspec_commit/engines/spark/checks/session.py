@@ -29,7 +29,7 @@ class NotLoadableError(Exception):
 
 
 def is_true(text: str | None) -> bool:
-    """Whether a setting of Spark or of Hadoop says so, in whichever letters."""
+    """Whether a setting of Spark or of Hadoop says true, in upper or lower case."""
     return (text or "").strip().lower() == "true"
 
 
@@ -38,16 +38,16 @@ class Session(Protocol):
 
     @property
     def knows_classes(self) -> bool:
-        """Whether it answers `is_loadable`, and for the files of settings that Hadoop reads."""
+        """Whether it can answer `is_loadable`, and knows the settings files that Hadoop reads."""
 
     def setting(self, name: str) -> str | None:
-        """Of Spark; ``None`` where nobody has set it."""
+        """A setting of Spark; ``None`` where nobody has set it."""
 
     def hadoop_setting(self, name: str) -> str | None:
-        """Of Hadoop, as a write of the session finds it."""
+        """A setting of Hadoop, as a write of the session finds it."""
 
     def url(self, destination: str) -> str:
-        """With a scheme, where the session says which is taken for granted."""
+        """*destination* as a URL: one without a scheme is on the session's default file system."""
 
     def was_set_late(self, name: str) -> bool:
         """Whether Spark's setting was made in the running session."""
@@ -64,10 +64,10 @@ class Session(Protocol):
 
 
 class ClassicSession:
-    """One whose JVM is asked by py4j: its own answers, of its own classes.
+    """A session whose JVM is asked through py4j, and answers by its own classes.
 
     Raises:
-        NotLoadableError: It was started with a class that is not there.
+        NotLoadableError: The session was started with a class that is not there.
     """
 
     knows_classes = True
@@ -77,25 +77,25 @@ class ClassicSession:
         self._jvm: Any = spark._jvm  # noqa: SLF001  # the way to a JVM that all of PySpark takes
         for name in (COMMIT_PROTOCOL, PARQUET_COMMITTER):
             began_with = spark.sparkContext.getConf().get(name)
-            # Since Spark 4 it has no state then: whatever is asked of it fails.
+            # Since Spark 4 such a session has no state: whatever is asked of it fails.
             if began_with and not self.is_loadable(began_with):
                 raise NotLoadableError(began_with)
         session = spark._jsparkSession  # noqa: SLF001  # as above
         self._conf = session.sessionState().newHadoopConf()
 
     def setting(self, name: str) -> str | None:
-        """Of Spark; ``None`` where nobody has set it."""
+        """A setting of Spark; ``None`` where nobody has set it."""
         return _setting(self._spark, name)
 
     def hadoop_setting(self, name: str) -> str | None:
-        """Of Hadoop, its files of settings and its defaults included."""
+        """A setting of Hadoop, its files of settings and its defaults included."""
         value = self._conf.getTrimmed(name)
         return None if value is None else str(value)
 
     def hadoop_settings(self, prefix: str) -> Iterator[tuple[str, str]]:
-        """All whose names begin so; values may be secrets."""
+        """All settings of Hadoop whose names begin with *prefix*; values may be secrets."""
         for rest in dict(self._conf.getPropsWithPrefix(prefix)):
-            # By its name: older releases of Hadoop expand no ${…} in a listing.
+            # Asked for by name: older releases of Hadoop do not expand ${…} in a listing.
             yield f"{prefix}{rest}", str(self._conf.get(f"{prefix}{rest}"))
 
     def secret(self, name: str) -> str | None:
@@ -104,7 +104,7 @@ class ClassicSession:
         return None if characters is None else "".join(characters)
 
     def qualified(self, url: str) -> Any:
-        """Hadoop's path, with the scheme and the authority of its default where they are not given.
+        """Hadoop's path of *url*, with the default scheme and authority where none is given.
 
         Nothing is asked of the store.
         """
@@ -113,7 +113,7 @@ class ClassicSession:
         return path.makeQualified(filesystem.FileSystem.getDefaultUri(self._conf), root)
 
     def facts(self, path: Any) -> Iterator[tuple[str, str]]:
-        """What our jar says of Hadoop's driver of a path, and whom it acts for."""
+        """What our jar says of Hadoop's driver of a path, and the user that Hadoop acts for."""
         hadoop, ours = self._jvm.org.apache.hadoop, self._jvm.io.github.fsspec_commit.spark
         driver = hadoop.fs.FileSystem.getFileSystemClass(path.toUri().getScheme(), self._conf)
         yield from dict(ours.DriverClass.factsOf(driver)).items()
@@ -121,11 +121,11 @@ class ClassicSession:
         yield "spark.fsspec_commit.user", str(user)
 
     def url(self, destination: str) -> str:
-        """With the scheme that Hadoop takes where none is given."""
+        """*destination*, with the scheme that Hadoop takes where none is given."""
         return str(self.qualified(destination).toString())
 
     def was_set_late(self, name: str) -> bool:
-        """Whether it is another than the session's application began with."""
+        """Whether the setting is another than the session's application began with."""
         began = self._spark.sparkContext.getConf().get(name)
         return self.setting(name) not in {None, began}
 
@@ -156,7 +156,7 @@ class ClassicSession:
 
 
 class ConnectSession:
-    """One that has no JVM here: what its settings alone say."""
+    """A session that has no JVM here: its settings alone say what is known."""
 
     knows_classes = False
 
@@ -164,21 +164,21 @@ class ConnectSession:
         self._spark = spark
 
     def setting(self, name: str) -> str | None:
-        """Of Spark; ``None`` where nobody has set it."""
+        """A setting of Spark; ``None`` where nobody has set it."""
         return _setting(self._spark, name)
 
     def hadoop_setting(self, name: str) -> str | None:
-        """Of Hadoop; what is set in a running session stands over what it began with."""
+        """A setting of Hadoop; what is set in a running session overrides what it began with."""
         return self.setting(name) or self.setting(f"spark.hadoop.{name}")
 
     def url(self, destination: str) -> str:
-        """With the scheme of ``fs.defaultFS``, if the session's settings name one."""
+        """*destination*; if it has no scheme, below ``fs.defaultFS``, or ``file://`` by default."""
         default = self.hadoop_setting("fs.defaultFS") or "file://"
         below = destination.lstrip("/")
         return destination if scheme_of(destination) else f"{default.rstrip('/')}/{below}"
 
     def was_set_late(self, name: str) -> bool:  # noqa: ARG002  # only a JVM could tell
-        """Not known."""
+        """Always false, since it cannot be known."""
         return False
 
     def is_loadable(self, name: str) -> bool:
@@ -195,10 +195,10 @@ class ConnectSession:
 
 
 def session_of(spark: "SparkSession") -> Session:
-    """Ask its JVM, if it has one here.
+    """*spark*, to be asked through its JVM if it has one here.
 
     Raises:
-        NotLoadableError: It was started with a class that is not there.
+        NotLoadableError: The session was started with a class that is not there.
     """
     # By Spark Connect the attribute raises an AttributeError of PySpark's.
     return ClassicSession(spark) if hasattr(spark, "_jsparkSession") else ConnectSession(spark)

@@ -48,7 +48,7 @@ def forget_fsspecs_own_settings() -> None:
 
 
 def _outlive_signals() -> None:
-    """End with the JVM alone: what a terminal sends to it, and all beside it, is not for here."""
+    """End with the JVM alone: ignore what a terminal sends to the JVM and all in its group."""
     if os.getpgrp() != os.getpid():
         os.setsid()
     signal.signal(signal.SIGINT, signal.SIG_IGN)

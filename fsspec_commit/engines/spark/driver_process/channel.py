@@ -20,10 +20,11 @@ class Requests:
 
     @classmethod
     def take_standard_input(cls) -> "Requests":
-        """Keep standard input for these; for programs that this process starts there is none.
+        """Keep standard input for these; programs that this process starts are given none.
 
-        One that finds credentials (``credential_process``) would read what is for here, secrets
-        among it. SIGTERM ends the requests, and interrupts nothing that is under way.
+        One that finds credentials (``credential_process``) would otherwise read what is meant for
+        this process, secrets included. SIGTERM ends the requests, and interrupts nothing that is
+        under way.
         """
         lines, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
@@ -50,7 +51,7 @@ class Requests:
 
 
 def _taken(begun: bytearray) -> bytes:
-    """The line that was *begun*, which is not kept here: one may be 10 MB."""
+    """The line that was *begun*, which is cleared: a line may be 10 MB."""
     line = bytes(begun)
     begun.clear()
     return line
@@ -71,9 +72,9 @@ class Channel:
         return cls(out)
 
     def send(self, **said: object) -> None:
-        """Send a line; nobody may be there any more to read it.
+        """Send a line; there may be nobody left to read it.
 
-        It is ASCII, so that there is one for whatever an error says: a file's name may be no text.
+        It is ASCII, so that any text of an error can be sent: a file's name may not be valid text.
         """
         line = json.dumps(said).encode("ascii")
         with self._lock:

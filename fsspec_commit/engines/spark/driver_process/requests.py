@@ -9,11 +9,11 @@ from msgspec import Struct
 from fsspec_commit.committers.adopted import AdoptedFile
 
 PROTOCOL = 1
-"""The number of this language, which both sides name; another one is not understood."""
+"""The version of this language, which both sides name; no other one is understood."""
 
 
 class _Request(Struct, tag_field="do", frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A request; with an id it is answered."""
+    """A request; one with an id is answered."""
 
     id: int | None = None
 
@@ -42,7 +42,7 @@ class Attach(_Place, tag="attach", frozen=True, kw_only=True):
     """Drive a job that a process before this one began.
 
     Attributes:
-        spec: The job, as its start was answered.
+        spec: The job's spec, as the answer to its start gave it.
         is_decided: Whether that process has said that the job is decided.
     """
 
@@ -63,7 +63,7 @@ class Attempt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """Its files: name and size, and an upload's id and etags.
 
         Raises:
-            ValueError: What is listed are no files.
+            ValueError: What is listed is not files.
         """
         try:
             return [
@@ -103,7 +103,7 @@ _NOT_READABLE = (msgspec.DecodeError, UnicodeError, RecursionError)
 
 
 class _Numbered(Struct, frozen=True):
-    """What is read of a line that is no request."""
+    """What is read of a line that is not a request."""
 
     id: int | None = None
 
@@ -115,7 +115,7 @@ def decoded(line: bytes) -> Request:
     """The request of a line.
 
     Raises:
-        ValueError: It is none; the message does not repeat it, as there may be secrets in it.
+        ValueError: The line is not one; the message does not repeat it, as it may hold secrets.
     """
     try:
         request: Request = _DECODER.decode(line)
@@ -125,7 +125,7 @@ def decoded(line: bytes) -> Request:
 
 
 def number_of(line: bytes) -> int | None:
-    """The id of a line that is no request, if it has one: somebody waits for the answer."""
+    """The id of a line that is not a request, if it has one: somebody waits for the answer."""
     try:
         return _NUMBERED.decode(line).id
     except _NOT_READABLE:

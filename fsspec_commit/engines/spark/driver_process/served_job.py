@@ -1,4 +1,4 @@
-"""One job of the JVM's: what is asked for it is done here, by the public job."""
+"""One job of the JVM: what the JVM asks for it is done here, by the public ``Job``."""
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -20,7 +20,7 @@ from fsspec_commit.sync.operations import resume
 if TYPE_CHECKING:
     from fsspec_commit.committers.adopted import AdoptedFile
 
-# To adopt a task is a request or two, which wait for the store.
+# Adopting a task takes a request or two, which wait for the store.
 _ADOPTING_MAX = 32
 
 
@@ -29,8 +29,8 @@ class ServedJob:
 
     Args:
         job: The job.
-        storage_options: With which it can be opened again.
-        attached: How it came to be driven by this process, if another one began it.
+        storage_options: With which the job can be opened again.
+        attached: The request by which this process drives the job, if another one began it.
     """
 
     def __init__(
@@ -40,21 +40,21 @@ class ServedJob:
         self._storage_options = storage_options
         self._attached = attached
         self._adopting: dict[tuple[int, str], Future[TaskCommit]] = {}
-        # Of those that are not adopted so far: one may have 100,000 files.
+        # The files of attempts that are not adopted so far: one may have 100,000.
         self._files: dict[tuple[int, str], list[AdoptedFile]] = {}
         # Its own: a job whose store does not answer holds up no other.
         self._executor = ThreadPoolExecutor(_ADOPTING_MAX, thread_name_prefix="adopt")
 
     @classmethod
     def start(cls, request: Start, *, decided: Callable[[str], None]) -> Self:
-        """Begin the job that Spark's write is.
+        """Begin the job of a write of Spark's.
 
         Args:
             request: What the JVM asks for.
             decided: Called with the job's id when its decision stands.
 
         Raises:
-            RequestError: It cannot be begun as it is asked for.
+            RequestError: The job cannot be begun as it is asked for.
             CommitError: The errors of :meth:`Job.start <fsspec_commit.Job.start>`.
         """
         url, storage_options = location_of(request.path, _settings(request))
@@ -64,7 +64,7 @@ class ServedJob:
             options["partitions"] = request.partitions
         options["storage_options"] = storage_options or None
         options["allow_empty"] = True
-        # When it has been answered, its JVM may end this process at any moment.
+        # Once the JVM has its answer, it may end this process at any moment.
         options["write_behind"] = False
         callback = _TellsDecision(decided)
         options["callback"] = callback
@@ -79,7 +79,7 @@ class ServedJob:
 
     @classmethod
     def attach(cls, request: Attach, *, decided: Callable[[str], None]) -> Self:
-        """Drive a job on that another process began."""
+        """Go on driving a job that another process began."""
         _, storage_options = location_of(request.path, _settings(request))
         callback = _TellsDecision(decided)
         spec = JobSpec.from_json(request.spec)
@@ -103,7 +103,7 @@ class ServedJob:
         try:
             self._files[named] = attempt.adopted()
         except ValueError as error:
-            # Nobody waits for an answer here; whoever chooses the attempt gets it.
+            # Nobody waits for an answer here; a commit that chooses the attempt gets the error.
             refused: Future[TaskCommit] = Future()
             self._adopting[named] = refused
             refused.set_exception(error)
@@ -117,7 +117,7 @@ class ServedJob:
         return message
 
     def commit(self, chosen: Sequence[tuple[int, str]]) -> str:
-        """Make exactly the chosen attempts visible; answers with what was done.
+        """Make exactly the chosen attempts visible; return in words what was done.
 
         Raises:
             CommitError: The errors of :meth:`Job.commit <fsspec_commit.Job.commit>`.
@@ -128,7 +128,7 @@ class ServedJob:
 
     def _committed(self, chosen: Sequence[tuple[int, str]]) -> str:
         if self._attached is not None:
-            # What was decided is published, perhaps: then nothing is left to adopt.
+            # What was decided may be published already: then nothing is left to adopt.
             finished = self._finished()
             if finished is not None:
                 return finished
@@ -146,7 +146,7 @@ class ServedJob:
         Raises:
             JobNotActiveError: It is decided, or somebody else has settled it.
         """
-        # One that came later would write into an area that is removed.
+        # An adoption that came later would write into an area that is removed.
         adopting = [future for future in list(self._adopting.values()) if not future.cancel()]
         wait(adopting)
         self.job.abort()
@@ -156,7 +156,7 @@ class ServedJob:
         """Abort the job, or finish it if it is decided: nobody is left to ask for either.
 
         Raises:
-            CommitError: It is not settled.
+            CommitError: The job is not settled.
         """
         try:
             self.abort()
@@ -198,7 +198,7 @@ class ServedJob:
 
 
 class _TellsDecision(Callback):
-    """Tells the JVM that a job is decided: from then on, its end in this process fails nothing."""
+    """Tells the JVM that a job is decided: its data will stand, even if this process dies."""
 
     def __init__(self, decided: Callable[[str], None]) -> None:
         super().__init__()
@@ -206,7 +206,7 @@ class _TellsDecision(Callback):
         self._decided = decided
 
     def set_size(self, _size: int) -> None:
-        """Tell of it: the number of files is known when the decision stands."""
+        """Tell the JVM: the number of files is reported when the decision stands."""
         self._decided(self.job_id)
 
 

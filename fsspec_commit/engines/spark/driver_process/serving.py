@@ -53,7 +53,7 @@ class Serving:
     def _refuse(self, line: bytes, error: Exception) -> None:
         """Refuse a line that is no request, or cannot be worked on.
 
-        The last one of a JVM that is killed may be half a line.
+        The last line of a JVM that is killed may be half a line.
         """
         number = number_of(line)
         if number is None:
@@ -67,7 +67,7 @@ class Serving:
             if served is not None:  # It may be aborted already.
                 served.adopt(request.adopted)
             return
-        # Of the main thread alone: a thread that has ended is forgotten with the next request.
+        # Used by the main thread alone: a thread that has ended is forgotten with the next request.
         self._working = {thread for thread in self._working if thread.is_alive()}
         thread = threading.Thread(target=self._answer, args=(request,))
         thread.start()
@@ -115,7 +115,7 @@ class Serving:
         self._channel.send(decided=job_id)
 
     def _end(self) -> None:
-        """The JVM is gone, or ends."""
+        """Finish what is under way, and settle the rest: the JVM is gone, or ends."""
         for thread in self._working:
             thread.join()
         with ThreadPoolExecutor(_ENDING_MAX, thread_name_prefix="settle") as threads:
@@ -146,6 +146,6 @@ def _tell_left_behind(served: ServedJob, error: Exception) -> None:
 
 
 def _said(error: Exception) -> str:
-    """An error in words, with what else there is to say."""
+    """The text of an error, and of its notes."""
     said = "\n".join((str(error), *getattr(error, "__notes__", ())))
     return said or type(error).__name__

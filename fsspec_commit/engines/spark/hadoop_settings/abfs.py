@@ -53,8 +53,8 @@ _DRIVERS = {
 _KEY_PROVIDERS = {"", "org.apache.hadoop.fs.azurebfs.services.SimpleKeyProvider"}
 _OF_HADOOP = "org.apache.hadoop.fs.azurebfs.oauth2"
 _AUTHORITY = "login.microsoftonline.com"
-# Of the environment, as adlfs reads it: before it asks for any token, and before it asks for one
-# of a managed identity.
+# Variables of the environment that adlfs reads before it asks for any token, and before it asks for
+# one of a managed identity.
 _BEFORE_TOKENS = (
     "AZURE_STORAGE_ACCOUNT_KEY",
     "AZURE_STORAGE_CONNECTION_STRING",
@@ -67,7 +67,7 @@ _PLACE = re.compile(r"//([^@/]+)@([^@/:]+)(/.*)?", re.DOTALL)
 _CLIENT_ENDPOINTS = re.compile(
     rf"https://{re.escape(_AUTHORITY)}/([A-Za-z0-9.-]+)/oauth2/(?:v2\.0/)?token/?"
 )
-# Of DefaultAzureCredential, in words of azure-identity: all but one are left out.
+# What DefaultAzureCredential tries, in azure-identity's words: all but one are left out.
 _CREDENTIALS = (
     *("cli", "developer_cli", "environment", "managed_identity", "powershell"),
     *("shared_token_cache", "visual_studio_code", "workload_identity"),
@@ -97,26 +97,26 @@ class _Account:
         return self.host.replace(".dfs.", ".blob.", 1)
 
     def text(self, name: str) -> str:
-        """As Hadoop looks it up: for the account, for all."""
+        """A setting as Hadoop looks it up: for the account, then for all."""
         return self.settings.text(f"{name}.{self.host}", name)
 
     def secret(self, name: str) -> str:
-        """As Hadoop looks up what may be in a keystore: also for the container, before that."""
+        """A setting that may be in a keystore, as Hadoop looks it up: first for the container."""
         of_container = f"{name}.{self.container}.{self.host}"
         return self.settings.text(of_container, f"{name}.{self.host}", name)
 
     def provider(self, name: str) -> str:
-        """The class that finds credentials: that of all is for their way to authenticate alone."""
+        """The class that finds credentials; the global one only along with the global auth type."""
         own = f"{name}.{self.host}"
         ways = (self.text(_AUTH_TYPE), self.settings.text(_AUTH_TYPE))
         of_all, here = ((way or _SHARED_KEY).lower() for way in reversed(ways))
         return self.settings.text(own, name) if here == of_all else self.settings.text(own)
 
     def needed(self, name: str, for_what: str) -> str:
-        """What must be set.
+        """A setting that must be set.
 
         Raises:
-            RequestError: It is not.
+            RequestError: It is not set.
         """
         if not (value := self.secret(name)):
             raise self.refused(name, f"is not set, which {for_what} needs: set it, {AMBIENT}")
@@ -127,10 +127,10 @@ class _Account:
 
 
 def located(settings: Settings) -> tuple[str, dict[str, object]]:
-    """``abfs://container@account.dfs.core.windows.net/a`` is itself.
+    """The URL, which stays as Hadoop has it, and the storage options.
 
     Raises:
-        RequestError: It names no account, or a setting has no counterpart here.
+        RequestError: The path names no account, or a setting has no counterpart here.
     """
     named = _PLACE.fullmatch(settings.rest)
     if named is None:
@@ -173,7 +173,7 @@ def _credentials(account: _Account) -> dict[str, object]:
             raise account.refused(_KEY_PROVIDER, f"{why}, {AMBIENT}")
         return _connection(account, _KEY, "AccountKey", account.needed(_KEY, _SHARED_KEY))
     if kind == "sas":
-        # Hadoop asks it before it looks for a signature that is set.
+        # Hadoop asks a provider before it looks for a signature that is set.
         if provider := account.provider(_SAS_PROVIDER):
             why = f"has {shown_class(provider)} make signatures, which this library cannot ask:"
             raise account.refused(_SAS_PROVIDER, f"{why} unset it and set {_SAS}, {AMBIENT}")
@@ -198,7 +198,7 @@ def _refuse_environment(account: _Account, names: Iterable[str]) -> None:
 
 
 def _connection(account: _Account, name: str, field: str, value: str) -> dict[str, object]:
-    """All in one string, before which adlfs takes nothing that lies about in an environment."""
+    """All in one connection string, which adlfs prefers to anything in the environment."""
     if ";" in value:
         raise account.refused(name, "has a semicolon in it, as none has")
     endpoint = _endpoint(account)
@@ -249,7 +249,7 @@ def _of_oauth(account: _Account) -> dict[str, object]:
 
 
 def _tenant(account: _Account) -> str:
-    """Of the address that tokens are fetched from."""
+    """The tenant, from the address that tokens are fetched from."""
     endpoint = account.needed(_CLIENT_ENDPOINT, "ClientCredsTokenProvider")
     match = _CLIENT_ENDPOINTS.fullmatch(endpoint)
     if match is None:
@@ -263,5 +263,5 @@ def _tenant(account: _Account) -> str:
 
 
 def _only(wanted: str) -> dict[str, object]:
-    """Of all that DefaultAzureCredential tries, this one."""
+    """Options that leave only *wanted* of all that DefaultAzureCredential tries."""
     return {f"exclude_{one}_credential": one != wanted for one in _CREDENTIALS}

@@ -18,10 +18,12 @@ _DRIVERS = (
 
 
 def located(settings: Settings) -> tuple[str, dict[str, object]]:
-    """``file:/x`` and ``file:///x`` are the plain path ``/x``.
+    """The plain path ``/x`` of ``file:/x`` or ``file:///x``, and no storage options.
+
+    It is a ``file://`` URL instead if it would be misread as a plain path, as one with an ``@`` is.
 
     Raises:
-        RequestError: It is relative, or on another host.
+        RequestError: The path is relative, or on another host.
     """
     settings.refuse_other_driver(*_DRIVERS)
     path = settings.rest.removeprefix("//") if settings.rest.startswith("///") else settings.rest

@@ -23,7 +23,7 @@ _PRIVATE_KEY = "auth.service.account.private.key"
 _PRIVATE_KEY_ID = "auth.service.account.private.key.id"
 _EMAIL = "auth.service.account.email"
 _ENABLED = "auth.service.account.enable"
-# By name: what a connector 2.x calls the same, after it.
+# By name: the older name that a connector 2.x looks for after it.
 _OLD = {
     _ENABLED: "enable.service.account.auth",
     _EMAIL: "service.account.auth.email",
@@ -52,7 +52,7 @@ SECRETS = tuple(
 
 _GOOGLES = "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem"
 _HADOOPS = "org.apache.hadoop.fs.gs.GoogleHadoopFileSystem"
-# Which a driver of 2.x extends, and no later one.
+# The class that a driver of 2.x extends, and no later one.
 _OF_CONNECTOR_2 = f"{_GOOGLES}Base"
 _IMPL = "fs.gs.impl"
 _ROOT = "fs.gs.storage.root.url"
@@ -65,7 +65,7 @@ _WITH_A_FILE = (
 
 
 def located(settings: Settings) -> tuple[str, dict[str, object]]:
-    """``gs://bucket/a`` is itself.
+    """The URL, which stays as Hadoop has it, and the storage options.
 
     Raises:
         RequestError: A setting has no counterpart here.
@@ -103,15 +103,15 @@ def _refuse_what_is_not_served(settings: Settings) -> None:
 
 
 def _token(settings: Settings) -> object:
-    """What gcsfs calls so: the credentials, of whichever kind."""
+    """What gcsfs calls its token: the credentials, of whichever kind."""
     for name in (*settings.named(f"fs.gs.{_IMPERSONATION}"), *_forms(_IMPERSONATION)):
         if settings.text(name):
             raise settings.refused(name, f"has an account impersonated: {_WITH_A_FILE}")
     if _OF_CONNECTOR_2 in settings.drivers:
         return _of_connector_2(settings) or _of_environment(settings)
     kind = settings.text(*_forms(_TYPE)).upper()
-    # Hadoop 3.5 sets COMPUTE_ENGINE in its own defaults, also where a connector 2.x, which has no
-    # such setting, is the driver: unless somebody says which it is.
+    # Hadoop 3.5 sets COMPUTE_ENGINE in its own defaults, even if the driver is a connector 2.x,
+    # which has no such setting. So look at that one's settings first, unless the driver is known.
     if kind in {"", "COMPUTE_ENGINE"}:
         is_unknown = not settings.drivers and settings.text(_IMPL) != _HADOOPS
         return (_of_connector_2(settings) if is_unknown else None) or "cloud"
@@ -218,7 +218,7 @@ def _endpoint(settings: Settings) -> dict[str, object]:
 
 
 def _payer(settings: Settings) -> dict[str, object]:
-    """Whose money requests cost, in a requester pays bucket."""
+    """The project that pays for requests, in a requester pays bucket."""
     mode = settings.text(f"{_PAYS}.mode").upper() or "DISABLED"
     project = settings.text(f"{_PAYS}.project.id", "fs.gs.project.id")
     bucket = settings.rest.removeprefix("//").partition("/")[0]

@@ -14,7 +14,7 @@ _USER = "spark.fsspec_commit.user"
 _NAME_NODES = "dfs.ha.namenodes"
 _ADDRESS = "dfs.namenode.rpc-address"
 
-# What hdfs-native asks for by name, of the cluster and of how it is spoken to.
+# What hdfs-native looks up by name, about the cluster and how to speak to it.
 _OF_THE_CLUSTER = (
     *("dfs.client.failover.", "dfs.client.use.datanode.hostname", "dfs.data.transfer."),
     *("dfs.encrypt.data.transfer", "dfs.ha.namenodes.", "dfs.internal.nameservices"),
@@ -41,10 +41,10 @@ _SHIFTS = {"u": 6, "g": 3, "o": 0}
 
 
 def located(settings: Settings) -> tuple[str, dict[str, object]]:
-    """``hdfs://nameservice/a`` is itself, with all that says where the nameservice is.
+    """The URL, still ``hdfs:``, and the storage options, which say where a nameservice is.
 
     Raises:
-        RequestError: It names no cluster, or a setting has no counterpart here.
+        RequestError: The path names no cluster, or a setting has no counterpart here.
     """
     settings.refuse_other_driver(_DRIVER)
     host, port, path = _place(settings)
@@ -66,10 +66,10 @@ def located(settings: Settings) -> tuple[str, dict[str, object]]:
 
 
 def located_by_http(settings: Settings) -> tuple[str, dict[str, object]]:
-    """``webhdfs://namenode:9870/a`` is itself; with TLS where Hadoop says ``swebhdfs:``.
+    """The URL, ``webhdfs:``, and the storage options, with TLS if Hadoop says ``swebhdfs:``.
 
     Raises:
-        RequestError: It names no NameNode, or a setting has no counterpart here.
+        RequestError: The path names no NameNode, or a setting has no counterpart here.
     """
     settings.refuse_other_driver(_WEB_DRIVERS[settings.scheme])
     if settings.flag(_OAUTH2, default=False):
@@ -111,7 +111,7 @@ def _is_kerberos(settings: Settings) -> bool:
 
 
 def _octal(settings: Settings, umask: str) -> str:
-    """A umask as a number; Hadoop also takes what remains, as in ``u=rwx,g=rx,o=``."""
+    """A umask as a number; Hadoop also takes what it leaves allowed, as in ``u=rwx,g=rx,o=``."""
     if _OCTAL.fullmatch(umask):
         return umask
     masked = 0o777

@@ -26,10 +26,10 @@ PREFIXES: Mapping[str, tuple[str, ...]] = {
     "swebhdfs": hdfs.PREFIXES,
     "webhdfs": hdfs.PREFIXES,
 }
-"""By scheme: how the names of the settings begin that `location_of` wants to see."""
+"""By scheme: the beginnings of the names of those settings that `location_of` wants to see."""
 
 PROPERTIES: Mapping[str, tuple[str, ...]] = {"s3a": s3a.PROPERTIES}
-"""By scheme: how the names of the JVM's own properties begin that `location_of` wants to see."""
+"""By scheme: the beginnings of the names of JVM properties that `location_of` wants to see."""
 
 SECRETS: tuple[str, ...] = (*s3a.SECRETS, *abfs.SECRETS, *gs.SECRETS)
 """The settings that Hadoop asks its credential providers for (``Configuration.getPassword``).
@@ -66,8 +66,8 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
 def location_of(path: str, settings: Mapping[str, str]) -> tuple[str, dict[str, object]]:
     """The URL and the storage options of this library for a place that Hadoop writes to.
 
-    Nothing is asked of the place. Of the environment only that is looked at by which Hadoop's
-    drivers or fsspec's would go.
+    Nothing is asked of the place. Of the environment, only what Hadoop's drivers or fsspec's would
+    go by is looked at.
 
     Args:
         path: A qualified Hadoop path, as ``Path.toString()`` writes it: nothing in it is
@@ -85,7 +85,7 @@ def location_of(path: str, settings: Mapping[str, str]) -> tuple[str, dict[str, 
         disk the URL is a plain path.
 
     Raises:
-        UnknownProtocolError: The scheme is none that is served; the message says what to do.
+        UnknownProtocolError: The scheme is not served; the message says what to do.
         RequestError: A setting has no counterpart here (``unmapped_setting``), or the path names
             no place.
     """

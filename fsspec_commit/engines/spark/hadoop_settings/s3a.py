@@ -26,7 +26,7 @@ _ENDPOINT = "fs.s3a.endpoint"
 _REGION = "fs.s3a.endpoint.region"
 _PROXY = "fs.s3a.proxy"
 
-# S3A looks for them by two names of a bucket's, and in keystores.
+# S3A looks for these by two names for each bucket as well, and in keystores.
 _OWN_SECRETS = (
     *s3a_credentials.SECRETS,
     *(_ALGORITHM, _KEY, _CONTEXT, _OLD_ALGORITHM, _OLD_KEY),
@@ -52,7 +52,7 @@ _SIGNING = (
 _HEADERS = ("fs.s3a.client.s3.custom.headers", "fs.s3a.client.sts.custom.headers")
 _INTERCEPTORS = "fs.s3a.audit.execution.interceptors"
 _MAGIC = "spark.fsspec_commit.magic"
-# By name: what it is in Hadoop if nobody sets it, which is the only value that is served.
+# By name: Hadoop's default, which is the only value that is served, and what another one does.
 _OF_UPLOADS = {
     "fs.s3a.committer.magic.enabled": (
         True,
@@ -68,7 +68,7 @@ _OF_UPLOADS = {
     ),
 }
 UPLOADS = tuple(_OF_UPLOADS)
-"""The settings by which S3A leaves uploads that others complete, or does not."""
+"""The settings that decide whether S3A leaves uploads that others complete."""
 _ONLY = {
     **_OF_UPLOADS,
     "fs.s3a.http.signer.enabled": (False, "is true: requests are signed in one way here, by SigV4"),
@@ -98,16 +98,16 @@ _REGIONAL = re.compile(
     r"(?:.+\.)?s3(?:-fips)?[.-](?:dualstack\.)?([a-z]{2}(?:-[a-z]+)+-\d)"
     r"(?:\.vpce)?\.amazonaws\.com(?:\.cn)?"
 )
-# As the AWS SDK for Java reads it of other servers, where no scheme is in front.
+# The region, as the AWS SDK for Java reads it from other servers' names without a scheme.
 _NAMED_ELSEWHERE = re.compile(r"(?:.+\.)?s3[.-]([a-z0-9-]+)\..*")
 _USUAL = re.compile(r"s3[.-][a-z]{2}(?:-[a-z]+)+-\d\.amazonaws\.com(?:\.cn)?")
-# What botocore signs with, too, if it knows of none; an environment may name another.
+# The region for which botocore, too, signs if it knows none; the environment may name another.
 _REGION_ELSEWHERE = "us-east-1"
 _REGION_WITHOUT_A_SEARCH = "us-east-2"
 
 
 def located(settings: Settings) -> tuple[str, dict[str, object]]:
-    """``s3a://bucket/a`` is ``s3://bucket/a``.
+    """The URL, ``s3://bucket/a`` for ``s3a://bucket/a``, and the storage options.
 
     Raises:
         RequestError: A setting has no counterpart here.
@@ -136,16 +136,16 @@ def refuse_lost_uploads(path: str, values: Mapping[str, str]) -> None:
 
     Args:
         path: Hadoop's, with its scheme.
-        values: Settings by their full names; of all but a few nothing is read.
+        values: Settings by their full names; only a few of them are read.
 
     Raises:
-        RequestError: It is set so; the message says what to set.
+        RequestError: The settings make it so; the message says what to set.
     """
     _refuse_others_than(_there(path, values), _OF_UPLOADS)
 
 
 def is_magic(path: str, values: Mapping[str, str]) -> bool:
-    """Whether S3A's own magic committer is on at an ``s3a:`` path, by settings as for the above."""
+    """Whether S3A's own magic committer is on at *path*, by *values*; see `refuse_lost_uploads`."""
     return _there(path, values).flag(UPLOADS[0], default=True)
 
 
@@ -155,7 +155,7 @@ def _there(path: str, values: Mapping[str, str]) -> Settings:
 
 
 def _of_bucket(values: Mapping[str, str], bucket: str) -> dict[str, str]:
-    """As S3A does: what is set for the bucket, also to nothing, is instead of what is for all."""
+    """As in S3A, what is set for the bucket, even to nothing, replaces what is set for all."""
     own = f"fs.s3a.bucket.{bucket}."
     found = dict(values)
     for name, value in values.items():
@@ -163,7 +163,7 @@ def _of_bucket(values: Mapping[str, str], bucket: str) -> dict[str, str]:
         if rest not in {name, "impl"} and not rest.startswith("bucket."):
             found[f"fs.s3a.{rest}"] = value
     for secret in _OWN_SECRETS:
-        # Of secrets another form is known, `…bucket.B.fs.s3a.access.key`, which wins.
+        # Secrets have another form, `…bucket.B.fs.s3a.access.key`, which wins.
         if (value := values.get(f"{own}{secret}", "")).strip():
             found[secret] = value
     for new, old in ((_ALGORITHM, _OLD_ALGORITHM), (_KEY, _OLD_KEY)):
@@ -218,7 +218,7 @@ def _endpoint(settings: Settings) -> dict[str, object]:
     if not region and is_own and _AWS.fullmatch(host) is None:
         region = elsewhere[1] if elsewhere else _REGION_ELSEWHERE
     if not region:
-        # S3A asks in which region the bucket is, and so does s3fs; or it is told not to.
+        # S3A asks in which region the bucket is, as s3fs does, unless it is told not to.
         if settings.flag("fs.s3a.cross.region.access.enabled", default=True):
             return {**options, "cache_regions": True}
         region = _REGION_WITHOUT_A_SEARCH
@@ -230,7 +230,7 @@ def _config(settings: Settings) -> dict[str, object]:
     if settings.flag("fs.s3a.path.style.access", default=False):
         config["s3"] = {"addressing_style": "path"}
     elif _has_host_of_its_own(settings.text(_ENDPOINT)):
-        # At an endpoint that is not AWS's botocore would write the bucket into the path.
+        # At an endpoint that is not AWS's, botocore would write the bucket into the path.
         config["s3"] = {"addressing_style": "virtual"}
     if settings.flag("fs.s3a.endpoint.fips", default=False):
         config["use_fips_endpoint"] = True

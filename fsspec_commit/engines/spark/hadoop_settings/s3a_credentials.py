@@ -93,10 +93,10 @@ _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def refuse_unread_keystores(settings: Settings) -> None:
-    """Refuse keystores that only S3A looks into: there may be keys in them, also to encrypt with.
+    """Refuse keystores that only S3A looks into: there may be keys in them, for encryption as well.
 
     Raises:
-        RequestError: The JVM has asked others only.
+        RequestError: There is one that the JVM has not asked.
     """
     if not set(settings.words(_KEYSTORES)).issubset(settings.words(KEYSTORES_OF_ALL)):
         why = "names a keystore that only S3A looks into: name it in"
@@ -107,7 +107,7 @@ def options_of(settings: Settings) -> dict[str, object]:
     """The credentials as options of s3fs and of the S3 adapter.
 
     Raises:
-        RequestError: Hadoop has them from a class that is not known here.
+        RequestError: Hadoop gets them from a class that is not known here.
     """
     if settings.is_ambient:
         return {}
@@ -157,7 +157,7 @@ def _of_list(settings: Settings, setting: str, classes: Iterable[str]) -> dict[s
 
 
 def _mapped(settings: Settings, name: str) -> str:
-    """The class that a cluster has put in the place of another."""
+    """The class that a cluster's mapping puts in the place of *name*, or *name* itself."""
     pairs = (one.partition("=") for one in settings.words(_MAPPING))
     mapped = {old.strip(): new.strip() for old, _, new in pairs}
     return name if name in _KNOWN_OF_V1 else mapped.get(name, name)
@@ -175,7 +175,7 @@ def _once(places: Iterable[str]) -> tuple[str, ...]:
 
 
 def _profile(settings: Settings, asked: Iterable[str]) -> dict[str, object]:
-    """Which profile S3A's own provider looks into; those of the SDK have the environment's."""
+    """Which profile S3A's own provider looks into; those of the SDK look into the environment's."""
     if _OWN_PROFILE not in asked:
         return {}
     if settings.text(f"{_PROFILE}.file"):
@@ -191,7 +191,7 @@ def _profile(settings: Settings, asked: Iterable[str]) -> dict[str, object]:
 
 
 def _of_role(settings: Settings) -> dict[str, object]:
-    """The role, and what it is asked for with."""
+    """The role, and the credentials with which it is asked for."""
     arn = settings.text(f"{_ROLE}.arn")
     if not arn:
         raise settings.refused(f"{_ROLE}.arn", f"is not set, and {_LIST} wants a role")

@@ -13,7 +13,7 @@ AMBIENT = f"or set {CREDENTIALS}=ambient, to use those of the driver's environme
 
 _WITHOUT_THE_JAR = "use fsspec_commit.spark.write there"
 DATABRICKS = f"a protocol of its own, which this one cannot replace: {_WITHOUT_THE_JAR}"
-# Drivers of others, by how their names begin: what is to be said of each.
+# What is to be said of drivers of other vendors, by how their names begin.
 _OTHERS = {
     "com.amazon.": (
         "EMRFS, whose uploads cannot be completed by others: write to s3a: with Hadoop's own "
@@ -23,7 +23,7 @@ _OTHERS = {
     "shaded.databricks.": f"which has {DATABRICKS}",
 }
 
-# In a package, and of words that are no longer than words: a secret that was put there is neither.
+# In a package, and of parts no longer than words: a secret that was put there is neither.
 _CLASS = re.compile(r"[A-Za-z_$][\w$]{0,60}(?:\.[A-Za-z_$][\w$]{0,60})+")
 
 
@@ -32,9 +32,9 @@ class Settings:
     """What is set for a path.
 
     Attributes:
-        path: Hadoop's.
-        scheme: Of the path, in small letters.
-        values: By full names; they may be secrets.
+        path: Hadoop's path.
+        scheme: The scheme of the path, in lower case.
+        values: The settings by their full names; they may be secrets.
     """
 
     path: str
@@ -59,13 +59,13 @@ class Settings:
     def text(self, *names: str) -> str:
         """The first of these that is set, without blanks around it; empty where none is.
 
-        As in Hadoop, one that is set to nothing stands before the next: so what is set for all is
-        switched off for one bucket or account.
+        As in Hadoop, one that is set to nothing still wins over the next: that is how what is set
+        for all is switched off for one bucket or account.
         """
         return next((self.values[name] for name in names if name in self.values), "").strip()
 
     def flag(self, name: str, *, default: bool) -> bool:
-        """A setting that is true or false; whatever else it says, Hadoop takes for its default."""
+        """A setting that is true or false; any other value means *default*, as in Hadoop."""
         return {"true": True, "false": False}.get(self.text(name).lower(), default)
 
     def words(self, name: str) -> list[str]:
@@ -74,11 +74,11 @@ class Settings:
         return [word for part in parts if (word := part.strip())]
 
     def named(self, prefix: str) -> Iterator[str]:
-        """The names of what is set and begins so."""
+        """The names, beginning with *prefix*, of settings that are not empty."""
         return (name for name in sorted(self.values) if name.startswith(prefix) and self.text(name))
 
     def replaced(self, values: Mapping[str, str]) -> "Settings":
-        """For the same path, with other values."""
+        """The settings of the same path, with other values."""
         return Settings(self.path, self.scheme, values)
 
     def class_name(self, name: str) -> str:

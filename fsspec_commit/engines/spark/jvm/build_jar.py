@@ -1,7 +1,7 @@
-"""The build's part of the jar: Java sources are compiled against PySpark's own jars.
+"""The build step that makes the jar: Java sources are compiled against PySpark's own jars.
 
 The same sources and the same ``javac`` make the same bytes. A jar that was made of these sources
-stands, so that a source distribution, which carries it, is installed without Java.
+is kept, so that a source distribution, which carries it, can be installed without Java.
 """
 
 import hashlib
@@ -23,16 +23,16 @@ PYSPARK = "pyspark>=4"
 _RELEASE = "8"
 _DIGEST = "Source-Digest"
 _MANIFEST = "META-INF/MANIFEST.MF"
-# The oldest that an archive can name.
+# The oldest that a zip archive can hold.
 _MOMENT = (1980, 1, 1, 0, 0, 0)
 
 
 class JarMissingError(Exception):
-    """The jar cannot be made here, and why."""
+    """The jar cannot be made here; the message says why."""
 
 
 def make(jar: Path = JAR) -> None:
-    """Make the jar, unless it stands and was made of these sources.
+    """Make the jar, unless there is one that was made of these sources.
 
     Raises:
         JarMissingError: A tool for it is missing, or the compiler refuses the sources.
@@ -45,7 +45,7 @@ def make(jar: Path = JAR) -> None:
 
 
 def is_made(jar: Path = JAR) -> bool:
-    """Whether the jar stands, made of these sources."""
+    """Whether the jar exists and was made of these sources."""
     try:
         with zipfile.ZipFile(jar) as archive:
             return f"{_DIGEST}: {_digest()}" in archive.read(_MANIFEST).decode().splitlines()
@@ -72,7 +72,7 @@ def _compile(into: Path) -> None:
     if spark is None or spark.origin is None:
         raise JarMissingError(f"{PYSPARK} is missing, whose jars it is compiled against")
     class_path = f"{Path(spark.origin).parent}/jars/*"
-    # Annotation processors of other jars have no say; old Java is meant, and warned of.
+    # No annotation processors of other jars, and no warning of the old release, which is meant.
     options = ["--release", _RELEASE, "-proc:none", "-Xlint:-options", "-g:source,lines"]
     command = ["javac", *options, "-d", str(into), "-cp", class_path, *map(str, _sources())]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  # ours
