@@ -1,1 +1,1 @@
-"""The adapters that come with fsspec-commit, one module a store."""
+"""The adapters that come with fsspec-commit, one package per store."""

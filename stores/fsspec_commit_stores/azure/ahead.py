@@ -1,14 +1,14 @@
 """How many blocks are sent side by side: of one file, and of all files of a store together.
 
 A block is held until it is stored, so what is on its way takes as much memory. One block of each
-file may always be, so that no file waits for another. What goes beside it makes a file faster, and
-is bounded for all files together, which share it.
+file may always be on its way, so that no file waits for another. Further ones make a file faster;
+their number is bounded, and shared by all files.
 """
 
 from weakref import WeakKeyDictionary
 
 AHEAD_MAX = 8
-"""Beside the first of each file, of all together: of 8 MiB each they take 64 MiB."""
+"""Besides the first of each file, for all files together: of 8 MiB each they take 64 MiB."""
 
 
 class BlocksAhead:
@@ -28,7 +28,7 @@ class BlocksAhead:
         return 1 + max(0, min(share, left))
 
     def note(self, file: object, blocks: int) -> None:
-        """So many blocks of *file* are on their way now, or have failed and are held."""
+        """Note how many blocks of *file* are on their way now, or have failed and are held."""
         if blocks:
             self._blocks[file] = blocks
         else:

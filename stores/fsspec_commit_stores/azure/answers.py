@@ -1,8 +1,9 @@
-"""What an error that Azure answers says: of the request's effect, and to the user.
+"""What an error that Azure answers means: for the request's effect, and to the user.
 
-By status and ``x-ms-error-code`` alone, and in words of our own: what else a server says, it may
-have been told. The codes are those of "Common REST API error codes", "Blob Storage error codes" and
-of the page of each request of Data Lake Storage Gen2.
+Errors are classified by status and ``x-ms-error-code`` alone, and described in words of our own:
+anything else that a server says may repeat what it was sent. The codes are those of "Common REST
+API error codes", "Blob Storage error codes" and of the page of each request of Data Lake Storage
+Gen2.
 """
 
 import errno
@@ -139,8 +140,8 @@ class Answer:
     def is_foreign(self) -> bool:
         """Whether somebody on the way has answered: a proxy, a login page, an empty ingress.
 
-        Azure gives every request an id, and says it in every answer. Nothing follows from an
-        answer without: neither that something was done, nor that it is missing or refused.
+        Azure gives every request an id, and names it in every answer. Nothing follows from an
+        answer without one: neither that something was done, nor that it is missing or refused.
         """
         return not self.headers.get(REQUEST_ID)
 
@@ -160,7 +161,7 @@ class Answer:
 
     @property
     def is_disbelief(self) -> bool:
-        """Whether the store does not believe who asks, whatever is asked."""
+        """Whether the store does not accept the credentials, whatever is asked."""
         return self.status == HTTPStatus.UNAUTHORIZED or self.code in _DISBELIEF
 
     @property
@@ -183,7 +184,7 @@ class Sent:
 
 
 def answer_of(status: int, headers: Mapping[str, str], body: bytes = b"") -> Answer:
-    """An answer; its error's code is in a header, and in the body where an old server forgot it.
+    """An answer; its error's code is from a header, or from the body of an old server's answer.
 
     What a proxy answers may have the form of Azure's errors, but has no code of Azure's.
     """
@@ -197,7 +198,7 @@ def answer_of(status: int, headers: Mapping[str, str], body: bytes = b"") -> Ans
 
 
 def reply_of(answer: Answer) -> Reply:
-    """What an answer that is no success says about the effect of the request it answers."""
+    """What an answer that is not a success says about the effect of the request it answers."""
     if _doubt_of(answer) or answer.code in _UNKNOWN:
         return Reply.UNKNOWN
     is_throttled = answer.status == HTTPStatus.TOO_MANY_REQUESTS
@@ -281,7 +282,7 @@ def number_of(answer: Answer) -> int:
 
 
 def retry_after_s_of(answer: Answer) -> float | None:
-    """How long to leave the store alone: milliseconds, seconds, or a date beside the answer's."""
+    """How long to leave the store alone: in ms, seconds, or as a date relative to the answer's."""
     if answer.is_foreign:
         return None
     milliseconds = answer.headers.get("x-ms-retry-after-ms", "").strip()
@@ -291,7 +292,7 @@ def retry_after_s_of(answer: Answer) -> float | None:
 
 
 def _unauthenticated(answer: Answer, sent: Sent) -> str:
-    """Which of the reasons it is, from what both sides said of time: the body may hold a secret."""
+    """Why authentication failed, by the times that both sides named: the body may hold a secret."""
     theirs, mine = time_of(answer.headers.get("date", "")), time_of(sent.date)
     if theirs is not None and mine is not None:
         ahead = (mine - theirs).total_seconds()
@@ -313,7 +314,7 @@ def _has_expired(answer: Answer, sent: Sent) -> bool:
 
 
 def _instant(text: str) -> datetime | None:
-    """The end of a signature, as it says it itself: ISO 8601, in UTC."""
+    """The end of a signature, as the signature itself names it: ISO 8601, in UTC."""
     try:
         found = datetime.fromisoformat(text)
     except ValueError:

@@ -1,8 +1,8 @@
 """The way to one account: the user's credentials, connections of our own, and nothing that repeats.
 
-Requests are made here and not through the clients of the SDKs, which send twice where it cannot be
-seen: a retry turns our own success into a conflict. Of the SDK remain what signs a request and what
-azure-core makes of a connection.
+Requests are made here and not through the clients of the SDKs, which may send one twice without our
+seeing it: a retry turns our own success into a conflict. All that is used of the SDK is what signs
+a request, and azure-core's handling of a connection.
 """
 
 import hashlib
@@ -29,10 +29,10 @@ from fsspec_commit_stores.http.failures import let_go_of_frames
 from fsspec_commit_stores.http.pieces import MemoryBody, Pieces
 from fsspec_commit_stores.http.sessions import HEAD, SHORT, THROUGH_A_PROXY, Session, WholeAnswer
 
-# The first but one that deletes large directories page by page.
+# The second version that deletes large directories page by page.
 _VERSION = "2023-11-03"
-# A proxy that compresses an answer changes its etag, and leaves out its length. Of no signature, so
-# that azure-core, which reads each header of a request three times, need not know of it.
+# A proxy that compresses an answer changes its etag, and leaves out its length. No signature covers
+# this header, so azure-core, which reads each header of a request three times, need not see it.
 _UNSIGNED = {"Accept-Encoding": "identity"}
 _BODY = "application/octet-stream"
 
@@ -90,7 +90,7 @@ class _Asked:
 
 
 class _Request(HttpRequest):
-    """One that goes through azure-core."""
+    """A request that goes through azure-core."""
 
     def __init__(self, asked: _Asked) -> None:
         super().__init__(asked.method, asked.endpoint + asked.target)
@@ -101,13 +101,13 @@ class _Request(HttpRequest):
 
 
 class _Transport(AioHttpTransport):  # type: ignore[misc]  # imported lazily, and so untyped
-    """Comes after what signs a request, and notes that it leaves now."""
+    """The transport: comes after what signs a request, and notes that the request leaves now."""
 
     def send(self, request: Any, **options: Any) -> Any:
         """Send *request*; to be awaited.
 
         Raises:
-            ValueError: The connections are closed. Where none was used azure-core would open anew.
+            ValueError: The connections are closed; azure-core would open new ones if none was used.
         """
         request.asked.is_sent = True
         if self.session is None:
@@ -142,7 +142,7 @@ class Connection:
         )
         proxy = _proxy_for(endpoints.blob)
         # aiohttp sends a PUT or a DELETE again when a kept connection turns out to be closed. The
-        # first may have been done: its echo would come back as a refusal of the second.
+        # first may have been carried out: the second would be refused because of its effect.
         session = aiohttp.ClientSession(
             headers=_UNSIGNED,
             connector=aiohttp.TCPConnector(limit=limits.connections),
@@ -217,7 +217,7 @@ class Connection:
             del failure  # It leads back to this frame, and from it to what was sent.
 
     async def _exchanged(self, asked: _Asked) -> Answer | None:
-        """What is answered to a short request, without azure-core; ``None``: it is not sent."""
+        """The answer to a short request, without azure-core; ``None`` if it was not sent so."""
         is_short = asked.method in SHORT and len(asked.body) <= MESSAGE_BYTES_MAX
         if not is_short or self._session.closed:
             return None
@@ -241,7 +241,7 @@ class Connection:
             return None
         body, told = received.body, received.told
         if "content-encoding" in told and asked.method != HEAD:
-            # That azure-core undoes.
+            # azure-core undoes the encoding.
             whole = AioHttpTransportResponse(_Request(asked), WholeAnswer(received))
             await whole.load_body()
             body = whole.body()
@@ -279,7 +279,7 @@ def _parts_of(endpoint: str) -> tuple[str, str]:
 
 
 def _checksum_of(url: str, body: bytes | Pieces) -> dict[str, str]:
-    """What the service compares with what has arrived; through https TLS has done so."""
+    """What the service compares with what has arrived; through https, TLS checks it already."""
     if url.startswith("https:"):
         return {}
     md5 = hashlib.md5(usedforsecurity=False)
@@ -291,8 +291,8 @@ def _checksum_of(url: str, body: bytes | Pieces) -> dict[str, str]:
 def _proxy_for(endpoint: str) -> str | None:
     """The proxy that the environment names for *endpoint*.
 
-    Asked once. aiohttp would look for each request, in threads, and in the user's netrc as well:
-    half of all the CPU time, and credentials of another kind beside ours.
+    Looked up once. aiohttp would do so for each request, in threads, and read the user's netrc as
+    well: that takes half of all the CPU time, and adds credentials of another kind to ours.
     """
     parts = urlsplit(endpoint)
     host = parts.hostname or ""

@@ -8,9 +8,9 @@ from fsspec_commit.store import Entry, Expect, Expectation, Token
 from fsspec_commit_stores.azure.answers import Answer
 
 NONCE_NAME = "fsspec_commit_nonce"
-"""The metadata of a blob that we wrote: names there are those of C#, so without a hyphen."""
+"""The nonce's name in the metadata of a blob: names there are those of C#, so without a hyphen."""
 WRITER_NAME = "fsspec_commit_writer"
-"""Beside it, where several of one nonce may be written under one name: which of them it is."""
+"""The name of its writer's own nonce: several blobs of one nonce may be written under one name."""
 
 _METADATA = "x-ms-meta-"
 _FOLDER = "hdi_isfolder"
@@ -65,7 +65,7 @@ def metadata_in(answer: Answer) -> dict[str, str]:
 
 
 def entry_of(path: StorePath, answer: Answer, size_bytes: int, *, named: str = NONCE_NAME) -> Entry:
-    """The file that was looked at, with the nonce that its metadata have under a name."""
+    """The file that was looked at, with the nonce that its metadata have under the name *named*."""
     return Entry(
         path=path,
         size_bytes=size_bytes,

@@ -34,11 +34,11 @@ class AccessTokens(AsyncBearerTokenCredentialPolicy[Any, Any]):
         self._instead: Any = None
 
     async def on_request(self, request: Any) -> None:
-        """Sign, with a token that one of all who need it has fetched."""
+        """Sign, with a token that one request has fetched for all that need it."""
         await self._renewal.run(partial(super().on_request, request))
 
     async def on_challenge(self, request: Any, response: Any) -> bool:
-        """Fetch the token that is asked for; of the store only, not of whoever is on the way."""
+        """Fetch the token that is asked for, if the store asks, and not somebody on the way."""
         if response.http_response.headers.get(REQUEST_ID):
             refused = request.http_request.headers.get("Authorization", "")
             if not self._has_met(refused):
@@ -52,9 +52,9 @@ class AccessTokens(AsyncBearerTokenCredentialPolicy[Any, Any]):
                 self._revoked, self._instead = refused, self._token
 
     def _has_met(self, refused: str) -> bool:
-        """Whether another request of that token was refused before; then the new one is kept.
+        """Whether another request with that token was refused before; then the new token is kept.
 
-        azure-core drops it at each refusal, also of requests that were sent with the old one.
+        azure-core drops its token at each refusal, even of a request sent with an older one.
         """
         if refused != self._revoked:
             return False
@@ -68,7 +68,7 @@ class Signed:
 
     Attributes:
         target: Path and query, as they are sent.
-        headers: With the one that says who asks.
+        headers: With the one that authenticates.
     """
 
     target: str
@@ -84,7 +84,7 @@ class Credentials:
         What azure-storage signs with a key may be signed here, where *signs_here*.
         """
         self._credential = credential
-        # Of an account key the SDK makes what signs with it.
+        # From an account key the SDK makes a policy that signs with it.
         is_key = isinstance(credential, SansIOHTTPPolicy)
         self._signing = signing_policy_of(credential) if is_key and signs_here else credential
         self._signs_here = signs_here
@@ -106,13 +106,13 @@ class Credentials:
     def signed(
         self, method: str, host: str, target: str, headers: Mapping[str, str]
     ) -> Signed | None:
-        """A request that needs no more than this to be sent; ``None`` where the policies sign it.
+        """The request, signed and ready to be sent; ``None`` where the policies must sign it.
 
         Args:
             method: Of HTTP.
             host: Scheme, host and port.
             target: Path and query of its URL.
-            headers: All but the one that says who asks.
+            headers: All but the one that authenticates.
         """
         if not self._signs_here:
             return None
@@ -126,9 +126,9 @@ class Credentials:
 
     @property
     def signature(self) -> str:
-        """The shared access signature, if there is one: what a header names needs one as well.
+        """The shared access signature, if there is one: a path in a header needs it as well.
 
-        Of an ``AzureSasCredential`` that of now: its owner may renew it.
+        For an ``AzureSasCredential``, the current one: its owner may renew it.
         """
         return self.query if self._renewed is None else self._renewed.signature.lstrip("?")
 

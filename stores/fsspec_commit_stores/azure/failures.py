@@ -3,7 +3,7 @@
 Never by the exception type that an SDK chose, beyond whether there was an answer at all, whether
 the request had been signed, and whether there was a connection to send on. The text is built here
 from what is known to hold no secret: a URL may hold a shared access signature and an exception may
-hold the URL, so an exception's own text is never passed on, and it is nobody's cause.
+hold the URL, so an exception's own text is never passed on, and no exception is another's cause.
 """
 
 import errno
@@ -37,7 +37,7 @@ from fsspec_commit_stores.http.failures import (
     unreachable,
 )
 
-# Of a proxy that makes no tunnel the store has heard nothing.
+# Where a proxy makes no tunnel, nothing has reached the store.
 _NEVER_SENT = (
     aiohttp.ClientConnectorError,
     aiohttp.ClientHttpProxyError,
@@ -57,7 +57,7 @@ class AzureRequest(RequestDescription):
 
 
 def refused(request: AzureRequest, answer: Answer, sent: Sent) -> StoreError:
-    """The ``StoreError`` of an answer that is no success."""
+    """The ``StoreError`` of an answer that is not a success."""
     return store_error(
         request,
         why_of(answer, sent, permissions=request.permissions),
@@ -92,10 +92,10 @@ def is_timeout(error: UnansweredError) -> bool:
 
 
 def _unsent(request: AzureRequest, error: Exception, *, has_answered: bool) -> StoreError:
-    """Of what came before the store was reached: a request is signed first.
+    """The ``StoreError`` of what failed before the store was reached: a request is signed first.
 
-    What had good credentials when the store answered may have them again: who gives them out calls
-    it missing credentials as well when it cannot be reached just then.
+    Credentials that were good when the store answered may be good again: what fetches tokens also
+    speaks of missing credentials when the host that issues them cannot be reached at the moment.
     """
     cause = _cause_of(error)
     kind = type(cause).__name__
@@ -118,7 +118,7 @@ def _unsent(request: AzureRequest, error: Exception, *, has_answered: bool) -> S
 
 
 def _lost(request: AzureRequest, error: Exception) -> StoreError:
-    """Of what came after it was signed, on the way to the store or back."""
+    """The ``StoreError`` of a request that was signed, and failed on the way there or back."""
     cause = _cause_of(error)
     if isinstance(cause, aiohttp.ClientSSLError):
         return no_tls(request)

@@ -1,8 +1,8 @@
 """Listings, page by page: of blobs in a flat account, of paths in a hierarchical one.
 
-Both are asked for whole directories only: what begins like a directory's name is not in it. Who
-lists can begin again, but go on only here: so the pages after the first are asked for until they
-are given.
+Both are asked for whole directories only: a name that only begins like a directory's is not in it.
+A caller that lists can begin again, but only the methods here can go on: so they ask for each page
+after the first until it is given.
 """
 
 import errno
@@ -38,8 +38,8 @@ _NO_LISTING = "the store's answer is no listing"
 class BlobListing:
     """Lists a flat account: a directory is a prefix as long as there is a blob below it.
 
-    What other programs write to make an empty directory be seen is never a file, but gone with its
-    directory.
+    What other programs write to make an empty directory visible is never a file, but deleted with
+    its directory.
     """
 
     files_max = _FILES_MAX
@@ -72,7 +72,7 @@ class BlobListing:
                     yield child
 
     async def list_at_once(self, path: StorePath) -> list[Entry | Directory | Unusable] | None:
-        """What stands directly in *path*, if that is on one page: one may be short, or empty."""
+        """What stands directly in *path*; ``None`` if more follows a first page, however short."""
         page, mark = await self._page(path, self._query(path, delimiter="/"))
         return None if mark else [*self._on(page)]
 
@@ -87,7 +87,7 @@ class BlobListing:
         """Delete every blob below *path*, one request each, until a listing shows none.
 
         Raises:
-            StoreError: Some are left: names the first of them.
+            StoreError: Some are left; the error names the first ones.
         """
         deleted = set[StorePath]()
         while True:
@@ -108,7 +108,7 @@ class BlobListing:
         """Delete *paths*, one request each, many at once.
 
         Raises:
-            StoreError: Some are left: names the first of them.
+            StoreError: Some are left; the error names the first ones.
         """
         await self._delete(within, paths)
 
@@ -137,7 +137,7 @@ class BlobListing:
                 yield entry
 
     def _entry(self, found: ET.Element) -> Entry | None:
-        """One file of a page; ``None`` of what only makes a directory be seen."""
+        """One file of a page; ``None`` for what only makes a directory visible."""
         name = _text(found.find("Name"))
         told = found.find("Metadata")
         metadata = {one.tag.lower(): one.text or "" for one in (() if told is None else told)}
@@ -155,7 +155,7 @@ class BlobListing:
         """Every page of what is below *path*: its blobs and prefixes.
 
         Raises:
-            StoreError: A page was not given, is none, or is of another place.
+            StoreError: A page was not given, is not a page, or is of another place.
         """
         query = self._query(path, **query)
         continuations = Continuations(self._container, "List Blobs", path)
@@ -200,8 +200,8 @@ class PathListing:
     async def tree(self, path: StorePath, without: StorePath | None) -> AsyncIterator[Entry]:
         """Every file below *path* but those below *without*.
 
-        The pages of *without* come all the same: no listing of paths leaves a branch out, and one
-        for each other branch would cost more.
+        The pages of *without* come all the same: no listing of paths leaves a branch out, and a
+        listing for each other branch would cost more.
         """
         left_out = f"{without}/" if without is not None else None
         if left_out is not None and f"{path}/".startswith(left_out):
@@ -216,7 +216,7 @@ class PathListing:
             yield found
 
     async def list_at_once(self, path: StorePath) -> list[Entry | Directory | Unusable] | None:
-        """What stands directly in *path*, if that is on one page: one may be short, or empty."""
+        """What stands directly in *path*; ``None`` if more follows a first page, however short."""
         page, following = await self._page(path, self._query(path, is_recursive=False))
         return None if following else [*page]
 
@@ -225,7 +225,7 @@ class PathListing:
         """Delete the directory *path* with all below it, by one request or as many as it takes.
 
         Raises:
-            StoreError: It was not deleted, or not whole.
+            StoreError: It was not deleted, or not all of it.
         """
         query = {"paginated": "true"}
         continuations = Continuations(self._container, "Path - Delete", path, times_max=TURNS_MAX)
@@ -241,10 +241,10 @@ class PathListing:
     async def _paths(
         self, path: StorePath, *, is_recursive: bool
     ) -> AsyncIterator[Entry | Directory]:
-        """Every page of what is below *path*; nothing when that is missing, or no directory.
+        """What is below *path*, page by page; nothing when *path* is missing, or not a directory.
 
         Raises:
-            StoreError: A page was not given, or is none.
+            StoreError: A page was not given, or is not a page.
         """
         query = self._query(path, is_recursive=is_recursive)
         continuations = Continuations(self._container, "Path - List", path)

@@ -1,7 +1,8 @@
-"""What stands at a path: by one request, whose word is taken for it only where it is clear.
+"""What stands at a path: by one request, whose answer is believed only where it is clear.
 
-*Missing* is said by an error's code: ``BlobNotFound``. To a HEAD, Azure says it in a header. A
-server that says it in its error documents only, and HEAD has none, is asked once more, by a GET.
+That nothing is there is said by an error code: ``BlobNotFound``. To a HEAD, Azure says it in a
+header. A server that says it only in error documents, which a HEAD does not get, is asked once
+more, by a GET.
 """
 
 from fsspec_commit.layout import StorePath
@@ -15,9 +16,9 @@ _FIRST_BYTE = {"x-ms-range": "bytes=0-0"}
 async def look(
     container: Container, path: StorePath, *, named: str = NONCE_NAME
 ) -> Entry | Directory | None:
-    """What stands at *path*, the container itself included; a file with the nonce of that name.
+    """What stands at *path*, the container itself included; a file with the nonce under *named*.
 
-    Of a flat account, a directory is what some other program wrote to stand for one.
+    In a flat account, a directory is what some other program wrote to stand for one.
 
     Raises:
         StoreError: The store did not answer, or does not let us look.
@@ -36,7 +37,7 @@ async def look(
 
 
 async def _is_missing(container: Container, path: StorePath) -> bool:
-    """Whether an error document says so."""
+    """Whether an error document says that nothing is at *path*."""
     try:
         await container.request("Get Blob", path, _FIRST_BYTE)
     except RequestFailedError as error:

@@ -1,8 +1,8 @@
 """Which names are kept to the byte: others are refused before they are written.
 
-Of a name that ends in a dot the service drops the dot, a backslash is a slash to some of its
-clients, and control characters do not come through XML ("Naming and referencing containers, blobs,
-and metadata"). What others have written under such names is read and deleted like any other.
+The service drops a dot at the end of a name, a backslash is a slash to some of its clients, and
+control characters do not come through XML ("Naming and referencing containers, blobs, and
+metadata"). What others have written under such names is read and deleted like any other.
 """
 
 import re

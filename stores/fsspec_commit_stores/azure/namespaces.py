@@ -1,6 +1,7 @@
 """What an account says of itself: whether it has a hierarchical namespace, and what must stay.
 
-Asked once for each account and process: it never changes back.
+The namespace is asked for once for each account and process: a hierarchical account stays one. A
+flat one that is upgraded meanwhile counts as flat until the process ends.
 """
 
 import errno
@@ -83,7 +84,7 @@ async def _ask(container: Container, path: StorePath) -> bool:
             answer = await container.request(operation, path)
         except RequestFailedError as error:
             if error.answer is None and first is not None and not is_azure(container.endpoint):
-                # An emulator gives no word of its own to a request that it does not know.
+                # An emulator may give an answer without its marks to a request it does not know.
                 break
             if error.answer is None or error.answer.status not in _NOT_TOLD:
                 raise error.failure from None

@@ -22,7 +22,7 @@ _FILES = tuple(
     for directory in ("~/.azure", "$AZURE_CONFIG_DIR")
     for name in ("azureProfile.json", "msal_token_cache.json")
 )
-"""Who has logged in by `az login`."""
+"""The files that say who has logged in by `az login`."""
 _CONNECTION_TIMEOUT_S = 5.0
 _READ_TIMEOUT_S = 25.0
 _AZURE = re.compile(
@@ -30,8 +30,8 @@ _AZURE = re.compile(
     r"(?:core\.(?:windows\.net|chinacloudapi\.cn|usgovcloudapi\.net|cloudapi\.de)|storage\.azure\.net)"
 )
 
-# What the protocol itself says, whoever speaks it: also that every change makes a new etag, of
-# whatever bytes.
+# What follows from the protocol itself, whatever server speaks it: also that every change makes a
+# new etag, whatever the bytes are.
 _GEN2 = Capabilities(
     atomic_rename=AtomicRename.DIRECTORY,
     exclusive_rename=True,
@@ -49,7 +49,7 @@ _FLAT = Capabilities(
     paged_listing=True,
     multipart=True,
     upload_keyed_by="path",
-    # They are listed among all blobs only, a page for every 5,000 that stand there.
+    # Uploads are listed among all blobs only, a page for every 5,000 that stand there.
     uploads_listable=False,
     whole_object_publish=True,
     token_survives_rename=False,
@@ -79,12 +79,12 @@ class Account:
 
 
 def capabilities_of(endpoint: str, *, is_hierarchical: bool, single_writer: bool) -> Capabilities:
-    """What is known before anything is tried; of servers other than Azure only what is protocol.
+    """What is known before anything is tried; of servers other than Azure, only the protocol.
 
     Args:
         endpoint: Where the account answers.
         is_hierarchical: Whether it has a hierarchical namespace.
-        single_writer: One job at a time works here.
+        single_writer: Whether only one job at a time works here.
     """
     facts = _GEN2 if is_hierarchical else _FLAT
     return served(facts, is_verified=is_azure(endpoint), single_writer=single_writer)
@@ -128,7 +128,7 @@ def account_of(url: str, place: Place, options: OpenOptions) -> Account:
     except TypeError as error:
         failure = invalid_option(url, f"an option is not one of adlfs's ({error})")
     except (ValueError, AzureError):
-        # Of adlfs's own words none is passed on: they may hold the connection string.
+        # None of adlfs's own words are passed on: they may hold the connection string.
         failure = invalid_option(
             url,
             "give account_name= with account_key=, sas_token= or credential=, or a "
@@ -171,7 +171,7 @@ def _endpoints(client: Any, connection_string: str | None) -> Endpoints:
     parts = (part.partition("=") for part in (connection_string or "").split(";"))
     settings = {name.upper(): value for name, _, value in parts}
     named = settings.get("DFSENDPOINT", "").rstrip("/")
-    # One address serves both where there is no word for either in it, as with emulators.
+    # An address that names neither endpoint serves both, as with emulators.
     return Endpoints(blob, named or blob.replace(".blob.", ".dfs.", 1))
 
 

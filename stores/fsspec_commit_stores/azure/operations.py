@@ -1,4 +1,4 @@
-"""Every request that is ever sent to an account: how, what must be allowed, how success looks.
+"""Every request that is ever sent to an account: how, what must be allowed, what is a success.
 
 A success is what the operation's page documents, and nothing else: its status, and the headers that
 it always carries. A login page has a status of 200 as well.
@@ -19,7 +19,7 @@ class Operation:
 
     Attributes:
         method: The HTTP method.
-        query: What of the query says which operation it is.
+        query: The part of the query that says which operation it is.
         verb: What it does, for messages.
         permissions: What must be allowed for it: of a role, and of a shared access signature.
         statuses: What it answers when it was done.
@@ -38,7 +38,7 @@ class Operation:
     level: Literal["account", "container", "blob"] = "blob"
 
     def is_success(self, status: int, headers: Mapping[str, str]) -> bool:
-        """Whether an answer of the service says that it was done, and what the page promises.
+        """Whether an answer of the service says that it was done, with all that the page promises.
 
         A weak etag is that of a proxy which has changed the content; no condition can name it.
         """

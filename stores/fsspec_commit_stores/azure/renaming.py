@@ -54,7 +54,7 @@ class Renames:
                 raise self._refusal(source, "there is no such file", errno.ENOENT)
             pinned = found.token
         headers = {"x-ms-source-if-match": match_of(pinned), **condition_of(expecting)}
-        # Where a content is expected, its directory is as well.
+        # Where a content is expected at the target, so is the target's directory.
         makes_parents = isinstance(expecting, Expect)
         await self._rename(source, target, headers, within, makes_parents=makes_parents)
 
@@ -63,8 +63,8 @@ class Renames:
     ) -> None:
         """Rename the directory *source*, with as many requests as the service wants.
 
-        It is documented to be atomic where the namespace is hierarchical, and to be continued
-        where there are many paths, which only flat accounts have been seen to ask for.
+        It is documented to be atomic where the namespace is hierarchical, and to take further
+        requests where there are many paths; only flat accounts have been seen to ask for these.
 
         Raises:
             StoreError: It was not renamed, or it is not known.
@@ -98,10 +98,10 @@ class Renames:
         raise self._container.refusal(operation, path, "it is not empty", errno.ENOTEMPTY)
 
     async def make_directory(self, path: StorePath, *, within: StorePath) -> None:
-        """Make the directory *path* and those above it; one that is there is done.
+        """Make the directory *path* and those above it; it may be there already.
 
-        Of one that is there the service says what it is, in a header that Hadoop's client goes by
-        as well (``x-ms-existing-resource-type``). Where it does not, it is looked at.
+        If something is there, the service says what it is, in a header that Hadoop's client goes by
+        as well (``x-ms-existing-resource-type``). Where that is missing, *path* is looked at.
 
         Raises:
             StoreError: A file is in the way; it was not made, or it is not known.
@@ -161,7 +161,7 @@ class Renames:
             await self._go_on(target, headers, following)
 
     async def _go_on(self, target: StorePath, headers: dict[str, str], following: str) -> None:
-        """Send the same request until all of it is done, the first of which was answered so."""
+        """Send the rename again until all of it is done; *following* is from its first answer."""
         continuations = Continuations(self._container, _RENAME, target, times_max=TURNS_MAX)
         while following:
             continuations.check(following)
@@ -169,7 +169,7 @@ class Renames:
             try:
                 answer = await self._container.request(_RENAME, target, headers, query=query)
             except RequestFailedError as error:
-                # Of all of it nothing is certain: a part has been renamed.
+                # Nothing is certain about the whole: a part has been renamed.
                 error.failure.reply = Reply.UNKNOWN
                 raise error.failure from None
             following = answer.headers.get(_CONTINUATION, "")

@@ -26,17 +26,17 @@ from fsspec_commit_stores.http.requests import (
 _PLAIN = re.compile(r"[A-Za-z0-9._~-]+")
 """What is the same when it is quoted."""
 TURNS_MAX = 1_000
-"""How often a rename or a deletion goes on at one place; each request takes thousands of paths.
+"""How often a rename or a deletion may go on from one place, each time by thousands of paths.
 
-Whether a continuation says where it goes on, or only what, is documented nowhere, so the same may
-come again.
+Whether a continuation says where to go on, or only with what, is documented nowhere, so the same
+one may come again.
 """
 
 
 class RequestFailedError(FailedRequestError[Answer]):
     """A request to Azure that was not done as asked.
 
-    What somebody else has answered in its place is none: nothing follows from it.
+    What somebody else has answered in Azure's place is not kept here: nothing follows from it.
     """
 
     @property
@@ -66,7 +66,7 @@ class Container(Requests):
         return super().path(key) if key else StorePath(self.name)
 
     def source(self, path: StorePath) -> str:
-        """*path* as a header names what is to be renamed."""
+        """*path* as the header of a rename names its source."""
         signature = self._connection.credentials.signature
         return f"/{_quoted(path)}" + (f"?{signature}" if signature else "")
 
@@ -87,9 +87,9 @@ class Container(Requests):
             operation: One of `OPERATIONS`.
             path: What it is about.
             headers: Besides those of every request.
-            body: What is sent; nothing, where a PUT sends none.
+            body: What is sent; a PUT without a body sends an empty one.
             query: Parameters, unescaped.
-            limit_bytes: A longer body of the answer is not read; then it has none.
+            limit_bytes: A longer body of the answer is not read; the answer then has none.
 
         Raises:
             RequestFailedError: It was not done, or it is not known.
@@ -122,7 +122,7 @@ class Container(Requests):
             if answer.is_foreign or answer.is_disbelief:
                 self.contact.is_sound = False
             failure = RequestFailedError(refused(described, answer, sent), told)
-        # Outside, so that the exception of the client, which may hold secrets, is no context of it.
+        # Outside, so that the client's exception, which may hold secrets, is not its context.
         try:
             raise failure
         finally:
@@ -145,7 +145,7 @@ class Container(Requests):
 
 
 def _quoted(path: str) -> str:
-    """A path as it stands in a URL and in a header. Of files in one directory it is quoted once."""
+    """A path as it stands in a URL and in a header; the directory of many files is quoted once."""
     directory, slash, name = path.rpartition("/")
     last = name if _PLAIN.fullmatch(name) else quote(name, safe="~")
     return _quoted_directory(directory) + slash + last

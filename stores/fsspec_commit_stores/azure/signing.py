@@ -1,11 +1,11 @@
 """Signatures by an account's key: azure-storage's own, and those that are found to be the same.
 
 azure-storage reads each header of a request many times to sign it, and compares their names letter
-by letter: of a rename that is half of what its client takes. So of each *shape* of a request, its
-method, the names of its headers and whether its path is escaped, azure-storage signs the first
-ones, and the same is tried here.
-Where that came out the same, the others are signed here; where it did not even once, azure-storage
-signs all of them. It always signs what is not plain, such as a request with a query.
+by letter: for a rename that is half of what its client takes. So for each *shape* of a request (its
+method, the names of its headers, and whether its path is escaped) azure-storage signs the first
+ones, and they are signed here too, to compare.
+Where the signatures were the same, further ones are made here; where they differed even once,
+azure-storage signs all of them. It always signs what is not plain, such as a request with a query.
 
 https://learn.microsoft.com/rest/api/storageservices/authorize-with-shared-key
 """
@@ -25,7 +25,7 @@ from yarl import URL
 SAME_MIN = 2
 """How often the same must come out before anything is signed here."""
 SHAPES_MAX = 32
-"""A store needs a dozen. Of more, all but the first are left to azure-storage."""
+"""How many shapes may be signed here; a store needs a dozen. Others are left to azure-storage."""
 
 _AUTHORIZATION = "Authorization"
 _LENGTH = "content-length"
@@ -45,7 +45,7 @@ _SIGNED = (
 )
 _OF_KEY = ("name", "key")
 _ESCAPED, _PLAIN = "escaped", "plain"
-# Without the names that lead elsewhere.
+# Without the names that lead elsewhere: ``.`` and ``..``.
 _PLAIN_PATH = re.compile(r"(?:/(?!\.{1,2}(?:/|$))(?:[A-Za-z0-9._~=-]|%(?!2E)[0-9A-F]{2})+)+")
 _log = logging.getLogger("fsspec_commit")
 
@@ -86,7 +86,7 @@ class KeySignatures(SansIOHTTPPolicy[Any, Any]):
             self._compare(shape, sent.headers[_AUTHORIZATION], sent.method, path, headers)
 
     def signed(self, method: str, path: str, headers: Mapping[str, str]) -> dict[str, str] | None:
-        """*headers* and the one that says who asks; ``None`` where azure-storage signs.
+        """*headers* and the one that authenticates; ``None`` where azure-storage signs.
 
         Args:
             method: Of HTTP.
@@ -101,7 +101,7 @@ class KeySignatures(SansIOHTTPPolicy[Any, Any]):
     def _compare(
         self, shape: _Shape, theirs: str, method: str, path: str, headers: Mapping[str, str]
     ) -> None:
-        """Take notice of whether *theirs* is what is signed here."""
+        """Note whether *theirs* is the signature that is made here."""
         if self._signed(method, path, headers) == theirs:
             self._same[shape] = self._same.get(shape, 0) + 1
             return
@@ -113,7 +113,7 @@ class KeySignatures(SansIOHTTPPolicy[Any, Any]):
         )
 
     def _signed(self, method: str, path: str, headers: Mapping[str, str]) -> str:
-        """The header that says who asks."""
+        """The value of the header that authenticates."""
         account = self._policy.account_name
         told = [headers.get(name) or "" for name in _SIGNED]
         own = [
@@ -140,9 +140,9 @@ def signing_policy_of(policy: Any) -> Any:
 
 
 def plain_path(path: str) -> str | None:
-    """*path* of a URL as it is sent, and signed; ``None`` where there is more to it.
+    """*path* of a URL as it is sent, and signed; ``None`` where it is not plain.
 
-    Of files in one directory all but the last of the name is looked at once.
+    For files in one directory, all but the last part of the name is looked at only once.
     """
     directory, slash, name = path.rpartition("/")
     above = _as_sent(directory) if directory else ""

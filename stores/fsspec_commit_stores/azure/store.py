@@ -1,4 +1,4 @@
-"""The Azure adapter: every verb one request to the account of the user's own adlfs.
+"""The Azure adapter: every verb is one request to the account, with the user's own adlfs settings.
 
 A destination is a container or a directory in one. An account with a hierarchical namespace (*Data
 Lake Storage Gen2*) has directories, and renames; records and files are written at its endpoint for
@@ -49,7 +49,7 @@ from fsspec_commit_stores.http.store import HttpStore, Listing
 
 
 class AzureStore(HttpStore):
-    """A destination in one container. One loop's own, like its connections."""
+    """A destination in one container. It belongs to one event loop, like its connections."""
 
     deletion_operation = "Delete Blob"
     tree_deletion_operation = "Path - Delete"
@@ -91,7 +91,7 @@ class AzureStore(HttpStore):
         """Open ``abfs://…``, ``abfss://…`` or ``az://…`` with adlfs's options.
 
         The first to open an account in a process asks it whether its namespace is hierarchical.
-        Whoever chooses a committer asks whether the container must keep what is in it as well.
+        Whoever chooses a committer also asks whether the container must keep what is in it.
 
         Raises:
             RequestError: The URL names no directory in a container, or an option makes no sense.
@@ -119,7 +119,7 @@ class AzureStore(HttpStore):
         )
 
     async def stat(self, path: StorePath) -> Entry | Directory | None:
-        """What stands at *path*: one request; in a flat account one more for what is no file.
+        """What stands at *path*: one request; in a flat account one more for what is not a file.
 
         Raises:
             StoreError: The store did not answer, or does not let us look.
@@ -151,7 +151,7 @@ class AzureStore(HttpStore):
             return None
         if answer.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             return b""
-        if answer.status != HTTPStatus.PARTIAL_CONTENT:  # a server that does not mind ranges
+        if answer.status != HTTPStatus.PARTIAL_CONTENT:  # a server that ignores ranges
             return answer.body[start : start + length]
         shown = answer.headers.get("content-range", "")
         if not answer.body and shown.endswith("/0"):  # of an empty file, as Azurite answers

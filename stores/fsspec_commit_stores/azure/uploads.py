@@ -51,7 +51,7 @@ class BlockUploads:
         """Begin an upload of *path*: nothing is sent.
 
         Raises:
-            StoreError: The name is not one that is kept.
+            StoreError: The name is not one that the service keeps as it is.
         """
         trouble = trouble_with(path)
         if trouble is not None:
@@ -59,10 +59,10 @@ class BlockUploads:
         return PendingUpload(path=path, upload_id=str(nonce), nonce=nonce)
 
     async def put_part(self, upload: PendingUpload, number: int, data: bytes) -> Part:
-        """Store part *number*; the later one of a number stands.
+        """Store part *number*; of two with the same number, the later one stands.
 
         An empty part is stored as a block of one byte that is never put into a blob: there are no
-        empty blocks, and what completes an upload must be consumed by it.
+        empty blocks, and completing an upload must consume what it is completed from.
 
         Raises:
             StoreError: It was not stored, or it is not known; storing it again is harmless.
@@ -105,11 +105,11 @@ class BlockUploads:
         return token_of(answer.headers["etag"])
 
     async def abort(self, upload: PendingUpload) -> None:
-        """Let go of the upload: this store completes it no more; its blocks go by themselves."""
+        """Let go of the upload: this store completes it no more, and its blocks will expire."""
         self._let_go.add((upload.path, upload.upload_id))
 
     async def pending(self, prefix: StorePath) -> AsyncIterator[PendingUpload]:  # noqa: ARG002  # see below
-        """None: only a listing of every blob there is would show them, and nothing ends them."""
+        """Yield nothing: only a listing of every blob would show uploads, and nothing ends them."""
         nothing: tuple[PendingUpload, ...] = ()
         for upload in nothing:
             yield upload
@@ -117,8 +117,8 @@ class BlockUploads:
     async def _check_placeholders(self, upload: PendingUpload) -> None:
         """Refuse to complete an upload of no bytes whose blocks are gone.
 
-        Its block list names no block, so the service would not refuse it. Between this look and
-        that request only its own completion by another can come.
+        Its block list names no block, so the service would not refuse it. All that can come between
+        this look and that request is another process's completion of the same upload.
 
         Raises:
             StoreError: They are gone; or the store did not answer.

@@ -1,7 +1,7 @@
-"""Files written bit by bit: one request for a small one, blocks for a longer one.
+"""Files written piece by piece: one request for a small one, blocks for a longer one.
 
-Blocks are put together by name, so several are on their way at once, and their writer goes on
-meanwhile.
+Blocks are put together by name, so several are on their way at once, and whoever writes the file
+goes on meanwhile.
 """
 
 import errno
@@ -34,12 +34,12 @@ BLOB = {"x-ms-blob-type": "BlockBlob"}
 
 
 class BlobWriter:
-    """A file that is visible when it is finished; in the place of another, if one stands.
+    """A file that is visible when it is finished, in place of another if one stands there.
 
-    In either kind of account through the endpoint for blobs: at the other one a file is there, and
-    empty, from its creation on. What stands is replaced on condition that it is what was seen
-    there, so a request that is done later than it was given up on cannot replace what a repeated
-    one has made. A nonce of the writer's own in the metadata says which of them it was.
+    In either kind of account it goes through the endpoint for blobs: at the other one a file is
+    there, and empty, from its creation on. What stands is replaced on condition that it is what was
+    seen there, so a request that takes effect after it was given up on cannot replace what a
+    repeated one has made. A nonce of the writer's own in the metadata says which writer it was.
     """
 
     def __init__(
@@ -73,8 +73,8 @@ class BlobWriter:
         """Append *data*; what is more than a block is sent, while the caller goes on.
 
         Raises:
-            StoreError: A block, of an earlier call perhaps, was not stored; it is sent again by the
-                next one.
+            StoreError: A block, perhaps one of an earlier call, was not stored; the next call sends
+                it again.
         """
         self._file.append(data)
         with going_on():
@@ -101,14 +101,14 @@ class BlobWriter:
         return self._file.finish(token, self._nonce)
 
     async def discard(self) -> None:
-        """Leave nothing of it, unless it is finished; blocks that were sent go by themselves."""
+        """Leave nothing of an unfinished file; blocks that were sent expire by themselves."""
         self._file.discard()
         await self._sending.ended()
         self._unsent.clear()
         self._ahead.note(self, 0)
 
     async def _send_block(self) -> None:
-        """Have the next block on its way, once there is room for it."""
+        """Begin to send the next block, once there is room for it."""
         await self._room()
         name = block_id(self._own, len(self._blocks) + 1)
         self._unsent[name] = self._file.held.first(_BLOCK_BYTES)
@@ -118,7 +118,7 @@ class BlobWriter:
         self._sending.begin(self._put(name))
 
     async def _send_again(self) -> None:
-        """Have every block on its way that failed."""
+        """Begin to send again every block that failed, as soon as there is room for it."""
         while self._failed:
             await self._room()
             self._sending.begin(self._put(self._failed.pop()))
@@ -140,7 +140,7 @@ class BlobWriter:
         self._ahead.note(self, len(self._unsent))
 
     async def _on_what_stands(self) -> Token:
-        """Make it visible; where something else stands than was expected, look, and once more."""
+        """Make the file visible; where something unexpected stands, look at it and try again."""
         looks = 0
         while True:
             self._file.check()

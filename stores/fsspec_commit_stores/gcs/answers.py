@@ -1,12 +1,13 @@
-"""What an error that GCS answers says: of the request's effect, and to the user.
+"""What an error that GCS answers means: for the request's effect, and to the user.
 
 Proxies, login pages and servers that restart answer in its place, with any status, before or after
-it has done what was asked. So the service itself must have spoken (`provenance`): what carries
-none of its marks says nothing of the effect.
+it has done what was asked. So the service itself must have spoken (`provenance`): an answer that
+carries none of its marks says nothing about the effect.
 
-By status and reason alone, and in words of our own: what else a server says, it may have been told.
-The exceptions are that a bucket is missing, that content was changed on its way, and that a name
-is written too often, for which there are no reasons of their own.
+Errors are classified by status and reason alone, and described in words of our own: anything else
+that a server says may repeat what it was sent. The exceptions, for which there are no reasons of
+their own, are told by their messages: that a bucket is missing, that the requester must pay, that
+content was changed on its way, and that a name is written too often.
 
 https://cloud.google.com/storage/docs/json_api/v1/status-codes
 """
@@ -84,7 +85,7 @@ class Answer:
     Attributes:
         status: The HTTP status.
         is_from_store: Whether the service itself has spoken, as far as its marks tell.
-        reason: The first error's ``reason``; empty where there is none, or nobody to believe.
+        reason: The first error's ``reason``; empty without one, or if the answer is not believed.
         is_bucket_missing: Whether it is the bucket that is not found, and not the object.
         headers: Those that say how long to wait, by lower-cased names.
         redirected_to: Scheme and host that the answer points to, if it does.
@@ -101,19 +102,19 @@ class Answer:
 
 
 def answer_of(status: int, headers: Mapping[str, str], body: bytes) -> Answer:
-    """What of an error's answer is looked at; the names of *headers* are in lower case."""
+    """The part of an error's answer that matters; the names of *headers* are in lower case."""
     told = told_by_store(status, headers, body)
     reason, message = ("", "") if told is None else (told.reason, told.message)
     if status == HTTPStatus.BAD_REQUEST and _REQUESTER_PAYS_TEXT in message:
-        reason = "userProjectMissing"  # Its own reason is "required", as of any parameter.
+        reason = "userProjectMissing"  # Its own reason is "required", as for any parameter.
     if status == HTTPStatus.BAD_REQUEST and _CHANGED_TEXT in message:
-        reason = _CHANGED  # Its own reason is "invalid", as of anything.
+        reason = _CHANGED  # Its own reason is "invalid", as for anything else.
     return Answer(
         status=status,
         is_from_store=told is not None,
         reason=reason,
         is_bucket_missing=status == HTTPStatus.NOT_FOUND and _NO_BUCKET in message,
-        # Of somebody else's nothing is believed, also not for how long he wants to be left alone.
+        # Nothing is believed of an answer that is not the service's, not even how long to wait.
         headers={} if told is None else {one: headers[one] for one in _LOOKED_AT & headers.keys()},
         redirected_to=origin_of(headers.get("location", "")),
         is_name_limited=status == HTTPStatus.TOO_MANY_REQUESTS and _ONE_NAME in message,
@@ -130,19 +131,19 @@ def reply_of(answer: Answer) -> Reply:
         return Reply.NOT_DONE
     if _is_in_the_middle(answer):
         return Reply.UNKNOWN
-    # Of two requests on one name at one moment one is told 409: this one was not applied.
+    # Of two requests on one name at the same moment, one gets a 409: it was not applied.
     is_collision = answer.status == HTTPStatus.CONFLICT and answer.reason not in _EXPLAINED
     return Reply.NOT_DONE if is_collision else Reply.REFUSED
 
 
 def is_overload(answer: Answer) -> bool:
-    """Whether an answer says that too much is asked, and not only of one name."""
+    """Whether an answer says that there are too many requests, and not only for one name."""
     is_told = answer.reason in _THROTTLED or is_overload_by(answer.status)
     return is_told and not answer.is_name_limited
 
 
 def _is_in_the_middle(answer: Answer) -> bool:
-    """Whether an error may have come when part of it was done."""
+    """Whether an error may have come after part of the request was carried out."""
     is_failure = answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR
     is_refusal = answer.status == HTTPStatus.NOT_IMPLEMENTED or answer.reason in _EXPLAINED
     return (
@@ -211,9 +212,9 @@ def number_of(answer: Answer) -> int:
 
 
 def retry_after_s_of(answer: Answer) -> float | None:
-    """How long to leave the store alone: seconds, or a date beside the date of the answer.
+    """How long to leave the store alone: in seconds, or as a date relative to the answer's own.
 
-    Of a name that was just written the service says it nowhere but in its documentation.
+    For a name that was just written, only the service's documentation says how long.
     """
     if answer.is_name_limited:
         return _ONE_NAME_S

@@ -1,7 +1,7 @@
 """What kind of bucket it is, asked where a committer is to be chosen.
 
-One request where the bucket may be looked at. Where it may not, the layout still tells the kind,
-and whether anything may be deleted again cannot be known before it is tried.
+This takes one request where the bucket may be looked at. Where it may not, its layout still tells
+the kind, but whether anything in it may be deleted cannot be known before it is tried.
 
 https://cloud.google.com/storage/docs/json_api/v1/buckets#resource
 https://cloud.google.com/storage/docs/json_api/v1/buckets/getStorageLayout
@@ -21,8 +21,8 @@ _LAYOUT_FIELDS = "kind,locationType"
 _ZONAL = "zone"
 _log = logging.getLogger("fsspec_commit")
 
-# Objects there are appended to, through gRPC, and shown while they grow; nothing creates one
-# exclusively. https://cloud.google.com/storage/docs/rapid/rapid-bucket
+# Objects in zonal buckets are appended to, through gRPC, and shown while they grow; nothing creates
+# one exclusively. https://cloud.google.com/storage/docs/rapid/rapid-bucket
 ZONAL_FACTS = {
     "exclusive_create": False,
     "exclusive_rename": False,
@@ -40,7 +40,7 @@ class Resource(TypedDict, total=False):
 
 
 async def facts_of(bucket: Bucket, facts: Capabilities, url: str) -> Capabilities:
-    """*facts* with what the bucket's kind changes of them.
+    """Return *facts*, adjusted to the kind of the bucket.
 
     Raises:
         UnsafeStoreError: Nothing may be deleted there, so no job could be finished or aborted.

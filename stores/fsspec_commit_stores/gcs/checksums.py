@@ -1,4 +1,4 @@
-"""Checksums of what is sent, in the words of the service, which says the same of what it keeps.
+"""Checksums of what is sent, in the form in which the service reports those of what it keeps.
 
 CRC32C, which every object has, by the library that google-cloud-storage, and so gcsfs, brings; and
 MD5 where that library has not been compiled, and would be slower than any network.
@@ -18,14 +18,14 @@ from fsspec_commit_stores.http.pieces import Pieces
 _IS_COMPILED = google_crc32c.implementation != "python"
 
 CHECKSUM = "crc32c" if _IS_COMPILED else "md5Hash"
-"""What an object's resource calls it."""
+"""The field of an object's resource that holds its checksum."""
 
 
 _md5 = partial(hashlib.md5, usedforsecurity=False)
 
 
 class Checksum:
-    """The checksum of a content that comes bit by bit."""
+    """The checksum of a content that comes piece by piece."""
 
     def __init__(self) -> None:
         new: Any = google_crc32c.Checksum if _IS_COMPILED else _md5
@@ -44,7 +44,7 @@ class Checksum:
 
 def _add(to: Any, data: bytes | Pieces) -> None:
     for piece in data if isinstance(data, Pieces) else (data,):
-        to.update(bytes(piece))  # No copy of bytes; the library takes nothing else.
+        to.update(bytes(piece))  # Does not copy what is bytes; the library takes nothing else.
 
 
 def checksum_of(data: bytes | Pieces) -> str:

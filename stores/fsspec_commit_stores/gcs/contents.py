@@ -17,11 +17,11 @@ from fsspec_commit.store import Entry, Expect, Expectation, Token
 from fsspec_commit_stores.http.pieces import Pieces
 
 NONCE_NAME = "fsspec-commit-nonce"
-"""The custom metadata of an object that we wrote."""
+"""The nonce's name in the custom metadata of an object that we wrote."""
 
 
 class Resource(TypedDict, total=False):
-    """What is asked of an object, as the service writes it; each field may be left out."""
+    """The fields of an object that are asked for, as the service writes them; any may be absent."""
 
     generation: str
     size: str
@@ -68,7 +68,7 @@ def condition_of(expecting: Expectation) -> dict[str, str]:
 
 
 def generation_of(token: Token) -> str:
-    """What a condition says for a token; for one that no object can have, one that none has."""
+    """The generation that conditions name for *token*; for an invalid one, one no object has."""
     is_generation = token.isascii() and token.isdecimal() and int(token) in _GENERATIONS
     return token if is_generation else _NO_GENERATION
 
@@ -95,7 +95,7 @@ def record_of(nonce: Nonce | None) -> dict[str, Any]:
 def multipart(resource: Mapping[str, Any], data: bytes | Pieces) -> tuple[str, Pieces]:
     """Content type and body of an upload that brings metadata and bytes by one request.
 
-    The boundary is drawn for each: content that holds it would be cut there.
+    The boundary is drawn at random for each upload: content that holds it would be cut there.
 
     https://cloud.google.com/storage/docs/uploading-objects#uploading-an-object
     """

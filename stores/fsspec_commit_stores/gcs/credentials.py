@@ -21,10 +21,10 @@ class UnusableTokenError(Exception):
 
 
 class Authorization:
-    """The headers that say who asks.
+    """The headers that authenticate requests.
 
     Args:
-        credentials: Of google-auth; ``None`` for nobody.
+        credentials: Of google-auth; ``None`` for requests without any.
     """
 
     def __init__(self, credentials: Any) -> None:
@@ -36,7 +36,7 @@ class Authorization:
         """The headers for one request.
 
         Raises:
-            UnusableTokenError: It cannot be sent.
+            UnusableTokenError: The token cannot be sent in a header.
             Exception: Of whatever kind the credentials raise: the token has expired, and no other
                 can be had.
         """
@@ -47,7 +47,7 @@ class Authorization:
         return self._applied()
 
     async def renewed(self, refused: dict[str, str]) -> dict[str, str] | None:
-        """The headers to ask again with, when those of *refused* were; ``None`` without others.
+        """The headers to ask again with after *refused* were refused; ``None`` without others.
 
         Many requests are refused at one moment; the first of them renews for all.
 
@@ -77,18 +77,18 @@ class Authorization:
             await self._renew()
 
     async def _renew(self) -> None:
-        # In a thread that is seen to its end, by the next one where the first is given up: the
-        # credentials may be shared, and know of no second refresh beside the first.
+        # In a thread that is waited for to its end, by the next caller where the first gives up:
+        # the credentials may be shared, and are not made for a second refresh beside the first.
         if self._refreshing is None or self._refreshing.done():
             in_thread = asyncio.to_thread(_refresh, self._credentials.refresh)
             self._refreshing = asyncio.create_task(in_thread)
-            # Else asyncio logs what it failed for, secrets and all, where nobody waits any more.
+            # Else asyncio logs why it failed, secrets and all, where nobody waits for it any more.
             self._refreshing.add_done_callback(lambda done: done.cancelled() or done.exception())
         await asyncio.shield(self._refreshing)
 
 
 def _refresh(refresh: Callable[[Any], None]) -> None:
     with requests.Session() as session:
-        # What is sent is a secret: it goes to the one who is asked, and no further.
+        # What is sent is a secret: it goes to the host that is asked, and no further.
         session.max_redirects = 0
         refresh(partial(Request(session), timeout=_TIMEOUT_S))

@@ -1,7 +1,7 @@
 """The deletion of one object, believed only where it is shown to have happened.
 
-It is answered by 204 and no content, which anybody on the way can say as well: so by the service's
-mark, or by a look at what stands now.
+It is answered by 204 and no content, as anybody on the way can answer too. So what counts is the
+service's mark on the answer, or else a look at what stands there now.
 
 https://cloud.google.com/storage/docs/json_api/v1/objects/delete
 """

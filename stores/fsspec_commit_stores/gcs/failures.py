@@ -5,7 +5,8 @@ permission and a broken proxy by types that mean something else.
 
 The text is built here from what is known to hold no secret. A URL can carry the address of an
 upload, which is as good as a credential, and a header the token; so an exception's own text is
-never passed on, it is nobody's cause, and of an answer only the reason is shown (`answers`).
+never passed on, the exception is never another's cause, and of an answer only the reason is shown
+(`answers`).
 """
 
 import errno
@@ -60,7 +61,8 @@ def answered(request: GcsRequest, answer: Answer) -> StoreError:
 def unanswered(request: GcsRequest, error: BaseException, *, first_tries: int) -> StoreError:
     """The ``StoreError`` of a request without an answer.
 
-    What is not known for certain to have been raised before anything was sent leaves in doubt.
+    An error that is not certain to have been raised before anything was sent leaves the effect of
+    the request unknown.
 
     Args:
         request: What was asked.
@@ -99,16 +101,16 @@ def is_timeout(error: BaseException) -> bool:
 
 
 def not_renewed(request: GcsRequest, error: BaseException, *, has_answered: bool) -> StoreError:
-    """The ``StoreError`` where no token could be got; nothing was sent to the store.
+    """The ``StoreError`` where no token could be had; nothing was sent to the store.
 
-    What had good credentials when the store answered may have them again: google-auth also calls
-    it a refusal when a host that gives them out says that it is restarting.
+    Credentials that were good when the store answered may be good again: google-auth also calls it
+    a refusal when the host that issues the tokens says that it is restarting.
     """
     kind = type(error).__name__
     if isinstance(error, UnusableTokenError):
         why = "the token holds what no header can, such as a line break; check token="
         return store_error(request, why, Reply.REFUSED, errno.EACCES)
-    # The first of the metadata server is wrapped.
+    # google-auth wraps a transport error that concerns the metadata server.
     is_unreachable = isinstance(error, auth.TransportError) or isinstance(
         error.__cause__, auth.TransportError
     )
@@ -121,6 +123,6 @@ def not_renewed(request: GcsRequest, error: BaseException, *, has_answered: bool
 
 
 def no_credentials(request: GcsRequest, error: BaseException) -> StoreError:
-    """The ``StoreError`` where gcsfs makes no credentials of what it was given."""
+    """The ``StoreError`` where gcsfs could not make credentials from what it was given."""
     why = f"no credentials could be had ({type(error).__name__}); {_LOG_IN}"
     return store_error(request, why, Reply.REFUSED, errno.EACCES)

@@ -12,7 +12,7 @@ from fsspec_commit_stores.http.pieces import Pieces
 
 _NAME = "objects.insert"
 WRITTEN_FIELDS = f"generation,size,{CHECKSUM}"
-"""What is asked of an object that was just written: see `written`."""
+"""The fields that are asked for of an object that was just written: see `written`."""
 
 
 async def insert(

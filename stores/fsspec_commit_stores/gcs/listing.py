@@ -1,7 +1,7 @@
 """Listings, page by page as GCS gives them, and the deletion of all that one shows.
 
-A directory is a prefix that ends in a slash. A key that ends in one is what consoles and other
-file systems write to make an empty directory be seen: never a file, but gone with its directory.
+A directory is a prefix that ends in a slash. A key that ends in one is what consoles and other file
+systems write to make an empty directory visible: never a file, but deleted with its directory.
 
 A listing sees every finished write and delete.
 https://cloud.google.com/storage/docs/consistency
@@ -36,7 +36,7 @@ _FROM_LEAST_KNOWN = (Reply.UNKNOWN, Reply.NOT_DONE, Reply.REFUSED)
 
 
 class Page(TypedDict, total=False):
-    """One answer of `objects.list`; of nothing it says its kind, and an empty document is none.
+    """One answer of `objects.list`; it names its kind even if it lists nothing, unlike ``{}``.
 
     It may have no items and say that there are more.
     https://cloud.google.com/storage/docs/json_api/v1/objects/list
@@ -99,7 +99,7 @@ class Listing:
                     yield child
 
     async def list_at_once(self, path: StorePath) -> list[Entry | Directory | Unusable] | None:
-        """What stands directly in *path*, if that is on one page: one may be short, or empty."""
+        """What stands directly in *path*; ``None`` if more follows a first page, however short."""
         prefix = below(self._bucket.key(path))
         page = await self._page(path, prefix=prefix, delimiter="/", fields=_FIELDS)
         return None if page.get("nextPageToken") else [*self._on(page, prefix)]
@@ -107,7 +107,10 @@ class Listing:
     async def list_in_order(
         self, path: StorePath, first: StorePath, last: StorePath
     ) -> tuple[list[StorePath], bool] | None:
-        """The first files in the directories *first* to *last* of *path*, and whether it is all."""
+        """The first files in directories *first* to *last* of *path*, and whether these are all.
+
+        ``None`` if the page is not in order, or does not start at *first*.
+        """
         begin, end = below(self._bucket.key(first)), below(self._bucket.key(last))
         at = {"startOffset": begin, "endOffset": past(end)}
         prefix = below(self._bucket.key(path))
@@ -132,15 +135,15 @@ class Listing:
         """Delete every key below *path*, a page at a time, from the front until none is left.
 
         One request a key, many at once: a batch request would save connections and no work, for
-        it is carried out one by one, counted one by one and answered one by one, in a format of
-        its own, and few who speak the protocol know it.
+        its parts are carried out, counted and answered one by one, in a format of its own that few
+        servers of this protocol know.
 
         Raises:
-            StoreError: Some are left: names the first of them.
+            StoreError: Some are left; the error names the first ones.
         """
         prefix = below(self._bucket.key(path))
         deleted = set[str]()
-        # Of the pages without a name since the last one with some; from there it goes on.
+        # Of the pages without a name since the last one with some; the listing goes on from there.
         continuations = Continuations(self._bucket, _NAME, path)
         at: dict[str, str] = {}
         while True:
@@ -161,10 +164,10 @@ class Listing:
                 at = {"pageToken": token}
 
     async def delete_files(self, paths: Sequence[StorePath], *, within: StorePath) -> None:
-        """Delete *paths*, one request each, as many at once as of a tree.
+        """Delete *paths*, one request each, as many at once as for a tree.
 
         Raises:
-            StoreError: Some are left: names the first of them.
+            StoreError: Some are left; the error names the first ones.
         """
         await self._delete(within, [self._bucket.key(path) for path in paths])
 
@@ -187,10 +190,10 @@ class Listing:
     async def _pages(
         self, path: StorePath, fields: str, left_out: str | None, **query: object
     ) -> AsyncGenerator[Page, None]:
-        """Every page; what is left of *left_out* when a page ends in it is jumped over.
+        """Every page; where one ends inside *left_out*, the rest of *left_out* is jumped over.
 
-        Who lists can begin again, but go on only here: so the pages after the first are asked for
-        until they are given.
+        A caller that lists can begin again, but only this method can go on: so it asks for each
+        page after the first until that is given.
 
         Raises:
             StoreError: A page was not given, or it is the same one again.
@@ -220,8 +223,8 @@ class Listing:
     async def _page(self, path: StorePath, **query: object) -> Page:
         """One page, of the place that was asked for.
 
-        A cache that leaves the query out, or a proxy that reads a plus as a space, answers with
-        another one; what that shows would be deleted, or taken for a file of the destination.
+        A cache that leaves the query out, or a proxy that reads a plus as a space, answers with the
+        page of another place; what that shows would be deleted, or taken for the destination's.
 
         Raises:
             StoreError: It was not given, or is of another place.
@@ -266,5 +269,5 @@ def _is_from(page: Page, name: str) -> bool:
 
 
 def _worst(errors: Iterable[StoreError]) -> StoreError:
-    """What is said of many requests: what one says of which least is known."""
+    """The error that speaks for many requests: the one after which least is known."""
     return min(errors, key=lambda error: _FROM_LEAST_KNOWN.index(error.reply))

@@ -44,9 +44,9 @@ _FILES = (
     ),
     "~/.gcs_tokens",
 )
-"""Who has logged in, and which project is his."""
+"""The files that say who has logged in, and for which project."""
 _GOOGLE = re.compile(r"(?:.+\.)?googleapis\.com")
-# What pyarrow, polars and others call options of gcsfs, in small letters and without `google_`.
+# What pyarrow, polars and others call options of gcsfs, in lower case and without `google_`.
 _OF_OTHERS = {
     "access_token": "token=",
     "anon": "token='anon'",
@@ -64,7 +64,7 @@ _OF_OTHERS = {
 _KNOWN_OF_SESSIONS = frozenset({"connector", "connector_owner", "headers", "request_class"})
 _UNIVERSE = "GOOGLE_CLOUD_UNIVERSE_DOMAIN"
 
-# What the protocol itself says, whoever speaks it.
+# What follows from the protocol itself, whatever server speaks it.
 _PROTOCOL = Capabilities(
     # Folders of a bucket with a hierarchical namespace are renamed by an operation that goes on for
     # long and blocks writes meanwhile. Nothing here needs it.
@@ -83,7 +83,7 @@ class GcsClient:
 
     Attributes:
         session: What is to be closed at the end, and how its requests are sent.
-        authorization: Says who asks.
+        authorization: Authenticates requests.
         location: Where requests go: scheme, host and port.
         user_project: Who pays, where it is not the bucket's owner.
         timeout: The user's own.
@@ -117,7 +117,7 @@ class GcsClient:
 
 
 def capabilities_of(*, is_google: bool, single_writer: bool) -> Capabilities:
-    """What is known before anything is asked; of others than Google only what is protocol."""
+    """What is known before anything is asked; of servers other than Google's, only the protocol."""
     return served(
         _PROTOCOL, is_verified=is_google, single_writer=single_writer, exclusive_rename=True
     )
@@ -144,7 +144,7 @@ async def client_for(url: str, place: Place, options: OpenOptions) -> Client[Gcs
         client = await _made(url, place, given)
         return client, client.close
 
-    # Of a text, gcsfs looks by itself whether it is a file.
+    # Where the token is a string, gcsfs checks by itself whether it names a file.
     token = options.storage_options.get("token")
     files = (*_FILES, token) if isinstance(token, str) else _FILES
     return await client_of(url, options, ("gcs",), make, files=files)
@@ -163,7 +163,7 @@ async def _made(url: str, place: Place, options: OpenOptions) -> GcsClient:
     failure: StoreError | RequestError
     try:
         # In a thread: it looks for credentials in files, and asks for them on the network. The
-        # class is named: another one of gcsfs asks each bucket for its kind, by gRPC and for long.
+        # class is named: another one of gcsfs asks each bucket for its kind by gRPC, which is slow.
         filesystem = await asyncio.to_thread(GCSFileSystem, **private(options))
         location = _location(filesystem, url)
         timeout = _timeout(filesystem, url)
@@ -183,12 +183,12 @@ async def _made(url: str, place: Place, options: OpenOptions) -> GcsClient:
             _user_project(filesystem),
             timeout,
         )
-    # Outside, so that the exception of the client, which may hold secrets, is no context of it.
+    # Outside, so that the client's exception, which may hold secrets, does not become its context.
     raise failure
 
 
 def _refuse_unknown(url: str, given: Iterable[str]) -> None:
-    """Name what gcsfs would swallow: a credential by another name would be looked for."""
+    """Refuse what gcsfs would ignore: for a misnamed credential it would look elsewhere."""
     unknown = [name for name in given if name not in _known_options()]
     if not unknown:
         return
@@ -198,8 +198,8 @@ def _refuse_unknown(url: str, given: Iterable[str]) -> None:
 
 @lru_cache(maxsize=1)
 def _known_options() -> frozenset[str]:
-    """What gcsfs and fsspec name in a signature, and what fsspec takes before it looks at one."""
-    # Either may be the user's: this one, or the one that asks each bucket for its kind.
+    """The options that gcsfs and fsspec name in a signature, or that fsspec takes before that."""
+    # The user's may be for either class: this one, or the one that asks each bucket for its kind.
     classes = {*GCSFileSystem.__mro__, *gcsfs.GCSFileSystem.__mro__, DirCache}
     makers = [vars(one)["__init__"] for one in classes - {object} if "__init__" in vars(one)]
     parameters = (one for maker in makers for one in inspect.signature(maker).parameters.values())
@@ -221,15 +221,15 @@ def _location(filesystem: Any, url: str) -> str:
 
 
 async def _session(filesystem: Any, connections: int) -> aiohttp.ClientSession:
-    """The session that gcsfs makes, wide enough, and without aiohttp's own second try.
+    """The session that gcsfs makes, with *connections*, and without aiohttp's own second try.
 
     aiohttp sends a PUT or a DELETE again when a kept connection turns out to be closed. The first
-    may have been done: its echo would come back as a refusal of the second.
+    may have been carried out: the second would then be refused because of the first one's effect.
     """
     wanted = dict(filesystem.session_kwargs)
     if "connector" in wanted:
         wanted.setdefault("connector_owner", False)
-    # Then gcsfs makes one with it. Its older releases know of none.
+    # With a client certificate gcsfs makes a connector itself; older releases never do.
     elif not getattr(filesystem, "_use_client_cert", False):
         wanted["connector"] = aiohttp.TCPConnector(limit=connections)
     wanted.setdefault("request_class", WatchedRequest)
@@ -241,7 +241,7 @@ async def _session(filesystem: Any, connections: int) -> aiohttp.ClientSession:
 
 
 def _why_not(filesystem: Any) -> str:
-    """Why no request may be an exchange: the user's session may do more to one than is known."""
+    """Why no request may be an exchange, or nothing; some session options have unknown effects."""
     odd = sorted(filesystem.session_kwargs.keys() - _KNOWN_OF_SESSIONS)
     own = filesystem.session_kwargs.get("request_class", WatchedRequest) is WatchedRequest
     odd += [] if own else ["request_class"]

@@ -1,12 +1,12 @@
 """Who has answered: the marks by which the service is known.
 
-Each of its answers carries the id under which its front end worked on it, what brings an object's
-bytes names their generation, and each error of the JSON API is a document with the status once
-more; a request for bytes alone fails in plain text, beside the id.
+Each of its answers carries the id under which its front end worked on it, an answer that brings an
+object's bytes names their generation, and each error of the JSON API is a document that repeats the
+status; only a request for bytes fails in plain text, with the id in a header.
 https://cloud.google.com/storage/docs/json_api/v1/status-codes
 
-A server of somebody else's need not send the id, and its errors are documents all the same. Where
-one has neither, what it says is asked once more by a request whose answer has a form of its own.
+Another server than Google's need not send the id, but its errors are documents all the same. Where
+an answer has neither, it is verified by another request, whose answer has a form of its own.
 """
 
 import json
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 GENERATION = "x-goog-generation"
 UPLOADER = "x-guploader-uploadid"
-"""The id. Of a resumable upload it is the secret by which that is finished: never to be shown."""
+"""The id. A resumable upload's is the secret that lets anyone finish it: never to be shown."""
 
 _REASON = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,63}")
 _TEXT_BYTES_MAX = 1 << 10

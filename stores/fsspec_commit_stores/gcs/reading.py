@@ -55,7 +55,7 @@ async def read_part(bucket: Bucket, path: StorePath, *, start: int, length: int)
             return None
         raise
     _token(bucket, answered, path)
-    if answered.status == HTTPStatus.OK:  # a server that does not mind ranges
+    if answered.status == HTTPStatus.OK:  # a server that ignores ranges
         return answered.body[start : start + length]
     shown, size_bytes = answered.headers.get("content-range", ""), len(answered.body)
     if not is_span(shown, size_bytes, start=start, length=length):

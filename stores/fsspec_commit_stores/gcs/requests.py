@@ -1,7 +1,7 @@
 """One request at a time to one bucket: sent once, classified.
 
-Sent through the session of gcsfs and with its credentials, but not by it: it would try again six
-times, for half a minute, and tell of what it was answered by types that mean something else.
+Sent through the session of gcsfs and with its credentials, but not by gcsfs: it would try again six
+times, for half a minute, and report answers by exception types that mean something else.
 """
 
 import errno
@@ -66,9 +66,9 @@ class Given:
         name: Of the method, for messages.
         method: Of HTTP.
         target: Path and query below the endpoint, quoted.
-        headers: Beside those that say who asks.
+        headers: Besides those that authenticate the request.
         body: What is sent.
-        done: The statuses that are no error.
+        done: The statuses that are not an error.
         limit_bytes: How much of the answer's body is read; an answer that is longer is refused.
     """
 
@@ -85,8 +85,8 @@ class Given:
 class Answered:
     """What came back, as far as it was read; names of headers are in lower case.
 
-    A status that is no error says nothing of who has answered: that a mark says, or a body of the
-    form that is documented for the request.
+    A status that is not an error does not tell who has answered: a mark does, or a body of the form
+    that is documented for the request.
     """
 
     status: int
@@ -115,7 +115,7 @@ class RequestFailedError(FailedRequestError[Answer]):
 
     @property
     def is_unauthorized(self) -> bool:
-        """Whether the store did not believe who asks, and so did nothing."""
+        """Whether the store did not accept the credentials, and so did nothing."""
         return self._told(HTTPStatus.UNAUTHORIZED) is not None
 
     @property
@@ -125,7 +125,7 @@ class RequestFailedError(FailedRequestError[Answer]):
 
     @property
     def is_somebody_elses_404(self) -> bool:
-        """Whether something was said to be missing, not by the store as far as one sees."""
+        """Whether the answer is a 404 that is not known to be the store's own."""
         told = self.answer
         return told is not None and told.status == HTTPStatus.NOT_FOUND and not told.is_from_store
 
@@ -152,11 +152,11 @@ class Bucket(Requests):
 
         Args:
             session: Of aiohttp, and how its requests are sent.
-            authorization: Says who asks.
+            authorization: Authenticates requests.
             name: The bucket.
             location: Where requests go: scheme, host and port.
             user_project: Who pays, where it is not the bucket's owner.
-            timeout: The user's own; else as long as one waits for a byte.
+            timeout: The user's own; otherwise only connecting and each wait for bytes are limited.
         """
         super().__init__(name, endpoint_of(location))
         url = URL(location.rstrip("/"))
@@ -180,7 +180,7 @@ class Bucket(Requests):
         return f"{verb}/o/{_quoted(self.key(path))}"
 
     def upload_target(self, path: StorePath, **query: object) -> str:
-        """Path and query of a request that brings the object at *path*."""
+        """Path and query of a request that uploads the object at *path*."""
         below = f"/upload/storage/v1/b/{self._in_target}/o"
         return self._target(below, {**query, "name": self.key(path)})
 
@@ -198,8 +198,8 @@ class Bucket(Requests):
         failed: RequestFailedError
         try:
             who = await self._authorization.headers()
-        # Credentials are of many kinds, and the user's own may be one of them; so far nothing is
-        # sent to the store, whatever it is that they raise.
+        # Credentials are of many kinds, and may be objects of the user's own; whatever they raise,
+        # nothing has been sent to the store yet.
         except Exception as error:  # noqa: BLE001
             self.contact.is_sound = False
             failure = not_renewed(described, error, has_answered=self.contact.has_answered)
@@ -207,7 +207,7 @@ class Bucket(Requests):
         else:
             sent = await self._sent(given, described, who)
             if isinstance(sent, RequestFailedError) and sent.is_unauthorized:
-                # Certainly without effect, and not a question of what was asked.
+                # Certainly without effect, and whatever was asked would have been refused.
                 sent = await self._again(given, described, who, sent)
             if isinstance(sent, Answered):
                 return sent
@@ -216,7 +216,7 @@ class Bucket(Requests):
             answer = failed.answer
             if answer is None or not answer.is_from_store or failed.is_unauthorized:
                 self.contact.is_sound = False
-        # Outside, so that the exception of the client, which may hold secrets, is no context of it.
+        # Outside, so that the client's exception, which may hold secrets, is not its context.
         try:
             raise failed
         finally:
@@ -224,7 +224,7 @@ class Bucket(Requests):
 
     @property
     def is_timed(self) -> bool:
-        """Whether a request has a time in which all of it must be over, its content sent."""
+        """Whether a whole request must be over in a given time, with its content sent."""
         return self._timeout is not None and self._timeout.total is not None
 
     send = raising_store_errors(request)
@@ -246,12 +246,12 @@ class Bucket(Requests):
     async def _again(
         self, given: Given, described: GcsRequest, who: dict[str, str], refused: RequestFailedError
     ) -> Answered | RequestFailedError:
-        """What is answered to another token than that of *who*, which was *refused*."""
+        """Send again with another token than that of *who*; return *refused* if there is none."""
         try:
             renewed = await self._authorization.renewed(who)
         except Exception as error:  # noqa: BLE001  # as in `request`
             failure = not_renewed(described, error, has_answered=False)
-            # Who gives out tokens may be back soon; of all else the store's answer says more.
+            # A host that issues tokens may be back soon; otherwise the store's answer says more.
             return RequestFailedError(failure, None) if failure.reply is Reply.NOT_DONE else refused
         return refused if renewed is None else await self._sent(given, described, renewed)
 
@@ -280,7 +280,7 @@ class Bucket(Requests):
         return told
 
     async def _told(self, given: Given, headers: Mapping[str, str]) -> tuple[Answered, bool]:
-        """What is answered, and whether all of it was read, and not too long for that.
+        """The answer, and whether all of its body was read: not where that is too long.
 
         Raises:
             Exception: Of many kinds: there was no answer, or not all of it.
@@ -302,7 +302,7 @@ class Bucket(Requests):
             given.method,
             URL(self._host + self._above + given.target, encoded=True),
             headers=headers,
-            # A longer one step by step, so that the loop is not held up.
+            # A longer body is sent step by step, so that the loop is not held up.
             data=MemoryBody(given.body) if given.body else None,
             timeout=self._patience(),
             allow_redirects=False,
@@ -312,7 +312,7 @@ class Bucket(Requests):
             told = {header.lower(): value for header, value in response.headers.items()}
             limit_bytes = given.limit_bytes if response.status in given.done else None
             body: bytes | None
-            # Only what is got is long.
+            # Only the answer to a GET is long.
             if limit_bytes is None or isinstance(response, WholeAnswer):
                 body = await response.read()
             else:
@@ -364,7 +364,7 @@ def _too_long(request: GcsRequest, answered: Answered, limit_bytes: int | None) 
 def _quoted(text: str) -> str:
     """One segment of a URL's path: a slash in a name is no separator there.
 
-    Of files in one directory all but the last of the name is quoted once.
+    For files in one directory, all but the last part of the name is quoted only once.
 
     https://cloud.google.com/storage/docs/request-endpoints#encoding
     """

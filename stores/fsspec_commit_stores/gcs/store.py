@@ -1,11 +1,11 @@
-"""The GCS adapter: every verb one request of the JSON API, with the user's own setting of gcsfs.
+"""The GCS adapter: every verb is one request of the JSON API, with the user's own gcsfs settings.
 
 A destination is a bucket or a prefix in one. There are no directories: what a key says before its
-last slash is one as long as there is such a key, so nothing has to be made and `within` holds of
-itself. There are no links. Objects are moved one by one, atomically.
+last slash is one as long as there is such a key, so nothing has to be made and `within` needs no
+check. There are no links. Objects are moved one by one, atomically.
 
 In a bucket with a hierarchical namespace there are folders beside the objects. They are made with
-the first object in them and stay, empty, when it goes; no verb shows them.
+the first object in them and stay, empty, when their objects are gone; no verb shows them.
 """
 
 from collections.abc import Awaitable
@@ -45,14 +45,14 @@ from fsspec_commit_stores.http.requests import raising_store_errors
 from fsspec_commit_stores.http.store import HttpStore
 
 _DELETIONS_MAX = 64
-"""So many of a tree's files are deleted at once: no pace of the caller's holds these requests."""
+"""How many files of a tree are deleted at once: the caller does not pace these requests."""
 
 
 class GcsStore(HttpStore):
     """A destination in one bucket.
 
-    Opening sends nothing, but what finds the credentials, and where a committer is to be chosen
-    the question what kind of bucket it is. One loop's own, like its session.
+    Opening sends nothing but what finds the credentials and, where a committer is to be chosen, the
+    question what kind of bucket it is. A store belongs to one event loop, like its session.
     """
 
     directories = None

@@ -1,7 +1,7 @@
 """Resumable uploads: one object, sent in chunks that the service keeps until the last has come.
 
 The address of an upload lets anyone who has it write the object, so it is held here, and is in no
-record, message or representation. Only what this process began can be finished.
+record, message or representation. So only the process that began an upload can finish it.
 
 https://cloud.google.com/storage/docs/performing-resumable-uploads
 """
@@ -35,7 +35,7 @@ _CANCELLED = 499
 _GOING_ON = HTTPStatus.PERMANENT_REDIRECT
 _KEPT = re.compile(r"bytes=0-(-1|[0-9]{1,18})")
 _NOTHING = "bytes=0--1"
-"""What an answer without the header means."""
+"""What an answer without a ``Range`` header means."""
 
 
 @dataclass(slots=True)
@@ -71,10 +71,10 @@ class ResumableUploads:
     async def start(self, path: StorePath, nonce: Nonce, expecting: Expectation) -> ResumableUpload:
         """Begin an upload whose object will carry *nonce*, on condition of *expecting*.
 
-        The condition is looked at here, and when the object appears.
+        The service checks the condition here, and again when the object appears.
 
         Raises:
-            RequestFailedError: It was not begun, or it is not known; then it is never seen again.
+            RequestFailedError: It was not begun, or it is not known; then nobody sees it again.
         """
         target = self._bucket.upload_target(
             path, uploadType="resumable", **condition_of(expecting), fields=WRITTEN_FIELDS
@@ -86,16 +86,17 @@ class ResumableUploads:
         body = msgspec.json.encode(metadata_of(nonce))
         answered = await self._bucket.request(Given(_NAME, "POST", target, headers, body), path)
         address = urlsplit(answered.headers.get("location", ""))
-        # A page for logging in may have a place of its own to go on to.
+        # A login page may have a location of its own to go on to.
         if not address.path.startswith("/") or "upload_id" not in parse_qs(address.query):
             raise self._bucket.doubt(_NAME, path, "the store gave no address to upload to")
-        # At the endpoint that was asked: behind a proxy or a private one the service names another.
+        # At the endpoint that was asked: behind a proxy or a private endpoint the service names
+        # another one.
         return ResumableUpload(path, f"{address.path}?{address.query}")
 
     async def send(
         self, upload: ResumableUpload, data: Pieces, *, is_last: bool
     ) -> Finished | None:
-        """Send what follows what is kept; how much of it is kept now, the upload says.
+        """Send *data*, which follows what is kept, and note in *upload* how much is kept now.
 
         Raises:
             StoreError: It was not stored, or it is not known; `look` says how far it came.
@@ -116,7 +117,7 @@ class ResumableUploads:
 
     @raising_store_errors
     async def cancel(self, upload: ResumableUpload) -> None:
-        """Drop the upload and what is kept of it; one that is gone is done.
+        """Drop the upload and what is kept of it; one that is already gone is no error.
 
         Raises:
             StoreError: It was not dropped, or it is not known; it expires after a week.
@@ -154,5 +155,5 @@ class ResumableUploads:
 
 
 def _is_redirection(answered: Answered) -> bool:
-    """Whether a 308 is what it is elsewhere: a proxy's, to another address for ever."""
+    """Whether a 308 is what it is elsewhere: a permanent redirection, by a proxy."""
     return "location" in answered.headers or not ("range" in answered.headers or answered.is_marked)

@@ -1,7 +1,7 @@
-"""Files written bit by bit: one request for a small one, a resumable upload for a longer one.
+"""Files written piece by piece: one request for a small one, a resumable upload for a longer one.
 
 The chunks of an upload go one after the other, so each costs a round trip in which nothing else of
-the file is sent. So its writer goes on meanwhile, and a long file has longer chunks.
+the file is sent. So whoever writes it goes on meanwhile, and a long file has longer chunks.
 
 Nothing is retried here, but everything can be: after a failure that is not a refusal, `write` and
 `finish` go on where they were, and look before they send anything again.
@@ -39,8 +39,8 @@ class GcsWriter:
     """A working file, or one of the protocol itself; visible when it is finished.
 
     What stands at the path is replaced, on condition that it is what was seen there: so a request
-    that is done later than it was given up on cannot replace what a repeated one has made. What it
-    has written itself it knows again by nonce and content.
+    that takes effect after it was given up on cannot replace what a repeated one has made. What the
+    writer has written itself, it knows again by nonce and content.
     """
 
     def __init__(self, bucket: Bucket, chunks: Chunks, path: StorePath, nonce: Nonce) -> None:
@@ -54,7 +54,7 @@ class GcsWriter:
         self._dropped_bytes = 0
         self._sending = Sending()
         self._sending_bytes = 0
-        """Of what is held, on its way."""
+        """How much of what is held is on its way."""
         self._upload: ResumableUpload | None = None
         self._expecting: Expectation = Expect.ABSENT
         self._is_in_doubt = False
@@ -63,8 +63,8 @@ class GcsWriter:
         """Append *data*; what is more than a chunk is sent, while the caller goes on.
 
         Raises:
-            StoreError: A chunk, of an earlier call perhaps, was not stored; it is sent again by the
-                next one.
+            StoreError: A chunk, perhaps one of an earlier call, was not stored; the next call sends
+                it again.
         """
         self._file.append(data)
         with going_on():
@@ -98,7 +98,7 @@ class GcsWriter:
         return self._file.finish(token, self._nonce)
 
     async def discard(self) -> None:
-        """Leave nothing of it, unless it is finished; an upload that cannot be dropped expires."""
+        """Leave nothing of an unfinished file; an upload that cannot be dropped expires."""
         is_dropped = self._file.discard()
         await self._sending.ended()
         self._chunks.end(self)
@@ -126,10 +126,10 @@ class GcsWriter:
             self._sending_bytes = 0
 
     async def _send(self, length: int, *, is_last: bool) -> Finished | None:
-        """The object that the upload has become, if it has, by the chunk that is the last.
+        """Send the next chunk, or look; return the object that the upload has become, if it has.
 
         Raises:
-            StoreError: That was not done, or it is not known; or it was done too early.
+            StoreError: The chunk was not stored, or it is not known; or the upload ended too early.
         """
         finished = await self._sent(length, is_last=is_last)
         if finished is not None and not is_last:
@@ -139,8 +139,8 @@ class GcsWriter:
     async def _sent(self, length: int, *, is_last: bool) -> Finished | None:
         """Send the next *length* bytes, or what is left of the file; or look, if that is in doubt.
 
-        Whoever has seen that so much is held says how much: what a chunk may have can change until
-        it is sent, and one that is not the last must have its whole length.
+        The caller has seen that so much is held, and so gives *length*: how long a chunk may be can
+        change until it is sent, and one that is not the last must have its whole length.
         """
         upload = self._upload
         if upload is None:
@@ -165,8 +165,9 @@ class GcsWriter:
     def _kept(self, found: Resource, size_bytes: int) -> Token:
         """The token of the whole object, if it is what was sent.
 
-        What was sent bit by bit is known when the last bit is: too late for the service to refuse
-        it, and for us to send it again. But it is a working file yet, and nobody publishes it.
+        The checksum of what was sent in pieces is known only with the last one: too late for the
+        service to refuse it, and for us to send it again. But it is still a working file, and
+        nobody publishes it.
         """
         token = written(self._bucket, self._file.path, found, size_bytes)
         if not is_intact(found, self._checksum.with_rest(self._held)):
@@ -203,11 +204,11 @@ class GcsWriter:
         sending: Callable[[], Awaitable[T]],
         done: Callable[[Resource], T | None],
     ) -> T:
-        """Send on condition of what stands; look what that is where it is not known.
+        """Send on condition of what stands; look at what that is where it is not known.
 
         Args:
             sending: Sends it, expecting what was seen.
-            done: What it has brought about, when what stands is that already.
+            done: What *sending* would return, where what stands is its effect already; or ``None``.
 
         Raises:
             StoreError: It was not done, or it is not known.

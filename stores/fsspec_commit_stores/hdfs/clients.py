@@ -1,10 +1,10 @@
 """hdfs-native's clients, each made once in a process and never let go of.
 
-The synchronous one: of the asynchronous one (0.14.7) the last reference deadlocks with an answer
-that is just being handed over, and a NameNode that cannot be reached makes it panic. The last
-reference to either stops its threads and waits for them, which a fork does not have: see
-:mod:`fsspec_commit.store.hdfs_forks`. A client that is kept also keeps its connections, for all
-stores of one cluster.
+The synchronous one is used: dropping the last reference to the asynchronous one (0.14.7) deadlocks
+with an answer that is just being handed over, and a NameNode that cannot be reached makes it panic.
+Dropping the last reference to either stops its threads and waits for them, which a fork does not
+have: see :mod:`fsspec_commit.store.hdfs_forks`. A client that is kept also keeps its connections,
+for all stores of one cluster.
 """
 
 import os

@@ -10,7 +10,7 @@ from fsspec_commit_stores.hdfs.requests import Requests
 async def delete_kind(
     requests: Requests, path: StorePath, *, is_directory: bool, recursive: bool
 ) -> None:
-    """Delete the file or the directory *path*, as is said; a missing one is done.
+    """Delete the file or, if *is_directory*, the directory *path*; a missing one is no error.
 
     Raises:
         RequestFailedError: It was not deleted, or it is not known.

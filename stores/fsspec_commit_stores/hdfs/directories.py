@@ -1,4 +1,4 @@
-"""Directories that a change needs, made when it finds them missing, and never what holds them."""
+"""Directories that a change finds missing, made for it, but never the one that must hold them."""
 
 import errno
 from collections.abc import Awaitable, Callable
@@ -62,10 +62,10 @@ class Directories:
         return await change()
 
     async def make(self, directory: StorePath, within: StorePath | None) -> None:
-        """Make a directory, from *within* down, which must be there; ``None`` makes all.
+        """Make a directory and those above it up to *within*, which must exist; ``None`` makes all.
 
         One at a time, each in one that must be there: a request for all of them would bring back
-        an area that somebody is taking away.
+        an area that somebody is removing.
 
         Raises:
             RequestFailedError: A file is in the way.

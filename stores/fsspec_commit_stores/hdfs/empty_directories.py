@@ -24,8 +24,8 @@ class EmptyDirectories:
     async def remove_empty_directory(self, path: StorePath) -> None:
         """Remove the directory *path*: the NameNode refuses it if anything is in it.
 
-        Where that is only what no listing shows, the hidden file of a writer that was killed or is
-        slow, it goes first, and such a writer finds out when it renames it.
+        If all that is in it are files that no listing shows, the hidden ones of writers that were
+        killed or are slow, they are deleted first; a slow writer finds out when it renames its own.
 
         Raises:
             StoreError: It was not removed, or it is not known.
@@ -42,7 +42,7 @@ class EmptyDirectories:
         raise refusal("delete", path, "it is not empty", errno.ENOTEMPTY)
 
     async def _is_gone(self, path: StorePath) -> bool:
-        """Remove it if it is empty."""
+        """Remove the directory if it is empty; return whether it is gone."""
         try:
             await delete_kind(self._requests, path, is_directory=True, recursive=False)
         except RequestFailedError as error:

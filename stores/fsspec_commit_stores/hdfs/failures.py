@@ -1,13 +1,13 @@
 """What a failed request to HDFS says about its effect: classified here, once, for both clients.
 
 By the name of the Java exception that the NameNode or a DataNode answers with, never by the type
-that a client makes of it: hdfs-native hides most of them in a `RuntimeError`, fsspec's WebHDFS
-makes four of them. Only a name that is known to be given before anything was done says that nothing
-was; all others are in doubt. An ``IOException`` is what everything is called that has no name: of
-the NameNode it is a refusal, as its changes are atomic, and of a DataNode perhaps a file that was
-half closed when it lost the others.
+that a client makes of it: hdfs-native hides most of them in a `RuntimeError`, fsspec's WebHDFS has
+four types for all. Only a name that is known to be given before anything was done says that nothing
+was done; all others leave it in doubt. Whatever has no name of its own is an ``IOException``: from
+the NameNode it is a refusal, as its changes are atomic; from a DataNode it may mean a file that was
+half closed when it lost the other DataNodes.
 
-No text of a client is passed on: one of requests holds the URL, and with it a delegation token.
+No client's own text is passed on: that of requests holds the URL, and so a delegation token.
 """
 
 import errno
@@ -65,8 +65,8 @@ _NOT_DONE = frozenset(
         "StandbyException",
     }
 )
-# What has no exception of its own. The whole of what was said, since there is a path in it, which
-# may read like anything; and never of an exception that has a name.
+# Of what has no exception of its own. Messages are matched whole, since there is a path in them,
+# which may read like anything; and never those of an exception that has a name.
 _NAMELESS = frozenset({"IOException", "RemoteException"})
 _NOT_DONE_TEXT = re.compile(
     r"Name ?node is in startup mode\.?"
@@ -159,8 +159,8 @@ def answered(asked: RequestDescription, told: Told) -> RequestFailedError:
 def answered_by_name_node(asked: RequestDescription, told: Told) -> RequestFailedError:
     """The failure of a request that the NameNode answered.
 
-    What it does for one request it does at once or not at all: so it has refused what it says of in
-    an exception without a name, such as a rename of a directory onto a file.
+    The NameNode carries a request out at once or not at all: so an exception without a name is a
+    refusal too, such as that of a rename of a directory onto a file.
     """
     error = answered(asked, told)
     if told.exception == "IOException" and error.failure.reply is Reply.UNKNOWN:
@@ -172,8 +172,8 @@ def answered_by_name_node(asked: RequestDescription, told: Told) -> RequestFaile
 def answered_by_data_node(asked: RequestDescription, told: Told) -> RequestFailedError:
     """The failure of a request that a DataNode answered.
 
-    To do what it is asked it asks the NameNode more than once: when that is in safe mode by then,
-    the file may have been created.
+    To do what it is asked, a DataNode asks the NameNode more than once: when the NameNode turns out
+    to be in safe mode, the file may have been created already.
     """
     error = answered(asked, told)
     if error.failure.reply is Reply.NOT_DONE:
@@ -193,7 +193,7 @@ class ClusterContact(Contact):
         self.server = server
 
     def begin(self, verb: str, path: str) -> RequestDescription:
-        """Before a request is sent.
+        """Describe a request that is about to be sent.
 
         Raises:
             RequestFailedError: Nobody has ever answered, so nobody is waited for once more.
@@ -228,8 +228,8 @@ class ClusterContact(Contact):
     def unsent(self, asked: RequestDescription, kind: str, remedy: str) -> RequestFailedError:
         """The failure over a certificate, or over a ticket: before anything was sent.
 
-        It was good enough when the cluster answered. An ingress that restarts shows a certificate
-        of its own meanwhile, and who gives out tickets comes back.
+        Where the cluster has answered, it was good enough then. An ingress that restarts shows a
+        certificate of its own meanwhile, and the host that issues tickets comes back.
         """
         error = self.unacceptable(asked, kind, remedy)
         if self.has_answered:

@@ -13,12 +13,12 @@ from fsspec_commit_stores.hdfs.writing import is_hidden
 from fsspec_commit_stores.http.requests import raising_store_errors
 
 _AT_ONCE_MAX = 16
-"""So many pages are held, of as many directories."""
+"""How many pages are held at most, of as many directories."""
 
 
 @dataclass(slots=True)
 class _Begun:
-    """A directory that is listed, and whether its first page is there."""
+    """A directory that is being listed, and whether its next page is asked for repeatedly."""
 
     path: StorePath
     pages: Pages
@@ -28,8 +28,8 @@ class _Begun:
 class Listing:
     """Lists one cluster.
 
-    Who lists can begin again, but go on only here: so each page after the first is asked for until
-    it is given.
+    A caller that lists can begin again, but only a listing itself can go on: so it asks for each
+    page after the first until it is given.
     """
 
     def __init__(self, requests: Requests, ask: Ask) -> None:

@@ -1,8 +1,8 @@
 """`hdfs://`: hdfs-native's client, which needs no Java, in threads of ours.
 
-It sends a request again by itself when a connection that was kept turns out to be dead, and to the
-other NameNode of a nameservice; the NameNode's retry cache is keyed by call, so the echo of a
-rename comes back as a refusal, which is looked at like any other.
+The client sends a request again by itself when a connection that was kept turns out to be dead, and
+to the other NameNode of a nameservice; the NameNode's retry cache is keyed by call, so a rename
+that is sent again comes back as a refusal, which is looked at like any other.
 """
 
 import re
@@ -31,7 +31,7 @@ from fsspec_commit_stores.http.requests import unless_missing
 
 T = TypeVar("T")
 
-# Rust's, when the client has made a mistake: no `Exception`, and not to be imported.
+# Rust's, when the client has a bug: it is not an `Exception`, and cannot be imported.
 _PANIC = "PanicException"
 _LISTED_AT_ONCE = 1000
 _KNOCK_S = 10.0
@@ -85,7 +85,7 @@ class NativeRequests:
             threads: How many calls are made at a time.
             how_to_write: Replication and block size, where the user says them.
             address: Of the only NameNode there is; ``None`` for a nameservice.
-            permissions: Of what is made; this client cannot say what it wants without the umask.
+            permissions: Of what is made; this client can ask only for those under the umask.
         """
         self.server = server
         self._client = client
@@ -122,7 +122,7 @@ class NativeRequests:
     async def create(self, path: StorePath) -> "NativeFile":
         """Create the file *path* exclusively, in a directory that must be there."""
         options = WriteOptions(overwrite=False, create_parent=False, **self._how_to_write)
-        # What is inside: the class around it closes, hence completes, a file that is let go of.
+        # By the inner client: the class around its writer closes, and so completes, a dropped file.
         writer = await self._call("create", path, lambda: self._client.inner.create(path, options))
         return NativeFile(self, writer, path)
 
@@ -133,7 +133,7 @@ class NativeRequests:
         )
 
     async def make_directories(self, path: StorePath) -> None:
-        """Make a directory and all above it; one that is there is done."""
+        """Make a directory and all above it; it may be there already."""
         await self._call(
             "make the directory",
             path,
@@ -147,11 +147,11 @@ class NativeRequests:
         )
 
     async def delete(self, path: StorePath, *, recursive: bool) -> None:
-        """Delete; a missing path is done."""
+        """Delete; a missing path is no error."""
         await self._call("delete", path, lambda: self._client.delete(path, recursive))
 
     async def close(self) -> None:
-        """The client is kept for the next store (`clients`)."""
+        """Do nothing: the client is kept for the next store (`clients`)."""
 
     async def _call(self, verb: str, path: StorePath, request: Callable[[], T]) -> T:
         asked = self._contact.begin(verb, path)
@@ -171,11 +171,11 @@ class NativeRequests:
             self._contact.has_answered = True
             self._is_doubtful = False
             return answer
-        # Outside, so that no text of the client's is a context of it.
+        # Outside, so that the client's exception, with its text, is not its context.
         raise failure
 
     async def _knock(self, asked: RequestDescription) -> None:
-        """See that somebody is there: the client itself goes on trying for minutes.
+        """Check that somebody takes connections: the client itself would go on trying for minutes.
 
         Raises:
             RequestFailedError: Nobody takes a connection; nothing was sent.
@@ -215,7 +215,7 @@ class NativeRequests:
 
 
 class NativePages:
-    """The names in a directory; the client pages by itself, and begins only in front."""
+    """The names in a directory; the client pages by itself, and begins only at the front."""
 
     is_whole = False
 
@@ -226,7 +226,7 @@ class NativePages:
         self._last: str | None = None
 
     async def following(self) -> Sequence[tuple[str, Status]]:
-        """Names that were not given yet; a listing that broke off begins again behind the last.
+        """Names that were not given yet; a listing that broke off begins again after the last.
 
         Raises:
             RequestFailedError: Also when it broke off and its last name has gone since.

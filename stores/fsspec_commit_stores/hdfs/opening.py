@@ -20,11 +20,11 @@ _TIMEOUT = "dfs.client.socket-timeout"
 _TIMEOUT_MS = "60000"
 _THREADS = 16
 _WEB_PORT = 9870
-# An observer NameNode answers other clients' reads late, and claims are found by listing.
+# An observer NameNode shows other clients' writes late, and claims are found by listing.
 _FAILOVER = "dfs.client.failover.proxy.provider"
 _ACTIVE_ONLY = "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider"
 
-# What fsspec takes for every file system, and means nothing to a client that is none.
+# What fsspec takes for every file system, and what means nothing to a client that is not one.
 _FSSPEC = (
     *("asynchronous", "auto_mkdir", "listings_expiry_time", "loop", "max_paths"),
     *("skip_instance_cache", "use_listings_cache"),
@@ -258,7 +258,7 @@ class _Options:
         return {name: str(self.left.pop(name)) for name in names}
 
     def permissions(self, umask: str | None) -> Permissions:
-        """Under the umask that the user says, or under Hadoop's."""
+        """The permissions under the umask that the user names, or under Hadoop's."""
         try:
             return Permissions.under(umask or UMASK_DEFAULT)
         except ValueError as error:

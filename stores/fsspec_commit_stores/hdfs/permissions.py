@@ -36,7 +36,7 @@ class Permissions:
         """Under an octal umask.
 
         Raises:
-            ValueError: It is none.
+            ValueError: It is not an octal number.
         """
         if _OCTAL.fullmatch(umask) is None:
             raise ValueError(f"{UMASK} takes an octal number such as {UMASK_DEFAULT}")
@@ -45,4 +45,4 @@ class Permissions:
 
 
 USUAL = Permissions.under(UMASK_DEFAULT)
-"""Of a cluster that nobody has set up otherwise."""
+"""The permissions where nobody has set another umask."""

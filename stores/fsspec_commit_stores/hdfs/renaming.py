@@ -34,9 +34,10 @@ class HdfsRenames:
     ) -> None:
         """Rename a file, exclusively for ``Expect.ABSENT``.
 
-        A token at the target is looked at just before: a foreign writer that comes in between
-        loses. *token* says that the caller has seen a file at *source*; without one it is looked
-        at, because HDFS renames a directory as readily. It pins nothing: HDFS compares nothing.
+        Where a token is expected, the target is looked at just before: what a foreign writer puts
+        there in between is lost. *token* says that the caller has seen a file at *source*; without
+        one, *source* is looked at, because HDFS renames a directory as readily. *token* does not
+        pin the content: HDFS compares nothing.
 
         Raises:
             StoreError: The target exists or is not as expected; the source is missing; a file is
@@ -55,7 +56,7 @@ class HdfsRenames:
         """Rename a directory, refusing any target that exists.
 
         Raises:
-            StoreError: The target exists; the source is missing or no directory; or it is not
+            StoreError: The target exists; the source is missing or not a directory; or it is not
                 known.
         """
         self._directories.check(f"rename {source!r} to", source, target)
@@ -73,7 +74,7 @@ class HdfsRenames:
                 raise
         else:
             return
-        # One word for two things: the source, or the directory of the target.
+        # One exception for two things: the source is missing, or the directory of the target.
         await self._check_source(source, target)
         await self._directories.with_parent(
             target, within, lambda: self._requests.rename(source, target, replacing=replacing)

@@ -42,7 +42,7 @@ class Pages(Protocol):
     async def following(self) -> Sequence[tuple[str, Status]]:
         """Names that were not given yet, each with its status; none at the end, or for a file.
 
-        What was not answered is asked for by the next call.
+        The next call asks again for what was not answered.
         """
 
 
@@ -88,13 +88,13 @@ class Requests(Protocol):
         """Make one directory in one that must be there."""
 
     async def make_directories(self, path: StorePath) -> None:
-        """Make a directory and all above it; one that is there is done."""
+        """Make a directory and all above it; it may be there already."""
 
     async def rename(self, source: StorePath, target: StorePath, *, replacing: bool) -> None:
         """Rename, without moving into a directory that is there; replace a file if *replacing*."""
 
     async def delete(self, path: StorePath, *, recursive: bool) -> None:
-        """Delete; a missing path is done."""
+        """Delete; a missing path is no error."""
 
     async def close(self) -> None:
         """Let go of the connections."""

@@ -1,8 +1,8 @@
 """The HDFS adapter: one store for two clients, every change one request to the NameNode.
 
 A destination is a directory. The NameNode makes every change of its names atomic and shows it to
-everybody at once, so a listing is consistent and a rename is exclusive. It keeps nothing beside a
-file by which to recognise it, and changes nothing on a condition but that a name is free.
+everybody at once, so a listing is consistent and a rename is exclusive. It keeps nothing with a
+file to recognise it by, and its only condition for a change is that a name is free.
 """
 
 import errno
@@ -48,7 +48,7 @@ from fsspec_commit_stores.http.requests import raising_store_errors
 
 
 class HdfsStore:
-    """A destination in a directory of an HDFS cluster; one loop's own, like its client."""
+    """A destination in a directory of an HDFS cluster; it belongs to one loop, like its client."""
 
     # They follow from what a NameNode is, and a cluster runs Hadoop's own.
     capabilities = CAPABILITIES
@@ -69,8 +69,8 @@ class HdfsStore:
     async def open(cls, url: str, options: OpenOptions) -> Self:
         """Open ``hdfs://…`` or ``webhdfs://…``; nothing is sent yet.
 
-        The options of ``hdfs://`` are those of hdfs-native, Hadoop's own properties, and what
-        means the same of pyarrow's; those of ``webhdfs://`` are fsspec's.
+        The options of ``hdfs://`` are those of hdfs-native, Hadoop's own properties, and those of
+        pyarrow's that mean the same; those of ``webhdfs://`` are fsspec's.
 
         Raises:
             RequestError: The URL names no directory, or an option makes no sense.
@@ -96,7 +96,7 @@ class HdfsStore:
     async def read(self, path: StorePath, *, limit_bytes: int) -> Content | None:
         """The whole file at *path*; ``None`` also for a directory.
 
-        Looked at before and after, since what reads it does not say which content it read.
+        The file is looked at before and after, since a read does not say which content it is of.
 
         Raises:
             StoreError: It is longer than the limit, or could not be read whole; `NOT_DONE` while it
@@ -114,7 +114,7 @@ class HdfsStore:
             data = await self._read(path, 0, before.size_bytes)
         except RequestFailedError as error:
             failure = error.failure
-        # The blocks of a file that is replaced go while they are read.
+        # The blocks of a file that is replaced are deleted, even while they are read.
         if await self._requests.status(path) != before:
             raise self._unsettled(path)
         if data is None:
@@ -138,9 +138,9 @@ class HdfsStore:
         return data
 
     async def _read(self, path: StorePath, start: int, length: int) -> bytes | None:
-        """So many bytes; ``None`` when there were fewer, or no such file any more.
+        """Exactly *length* bytes; ``None`` when there were fewer, or the file is gone.
 
-        A client reads nothing, without a word, of a block that no DataNode has reported yet.
+        Of a block that no DataNode has reported yet, a client reads nothing and raises no error.
         """
         if not length:
             return b""
@@ -197,7 +197,7 @@ class HdfsStore:
         within: StorePath | None,
         nonce: Nonce | None = None,  # noqa: ARG002  # HDFS keeps nothing beside the content
     ) -> Token:
-        """Write a small file whole, exclusively for ``Expect.ABSENT``; a token is looked at before.
+        """Write a small file whole, exclusively for ``Expect.ABSENT``; for a token, look before.
 
         Raises:
             StoreError: It was not written, or it is not known.
@@ -206,9 +206,9 @@ class HdfsStore:
         return await self._files.put(path, data, expecting=expecting, within=within)
 
     async def delete(self, path: StorePath, *, expecting: Expectation) -> None:
-        """Delete one file; a missing one is done.
+        """Delete one file; a missing one is no error.
 
-        Looked at before, since HDFS deletes an empty directory as readily.
+        *path* is looked at before, since HDFS deletes an empty directory as readily.
 
         Raises:
             StoreError: A token was expected, which HDFS cannot compare; or it is a directory.
@@ -231,7 +231,7 @@ class HdfsStore:
         await self._delete(path, is_directory=True)
 
     def go_by(self, facts: Capabilities) -> None:
-        """Nothing: tokens have one form."""
+        """Do nothing: tokens have one form."""
 
     async def close(self) -> None:
         """Close the connections."""

@@ -97,7 +97,7 @@ def _in_thread(call: Callable[[], None]) -> asyncio.Future[None]:
 
 
 async def _whole(sending: asyncio.Future[None]) -> None:
-    """Wait to the end, whoever stops waiting for it."""
+    """Wait for *sending* to its end, even if the caller is cancelled."""
     try:
         await asyncio.shield(sending)
     except asyncio.CancelledError:

@@ -2,7 +2,7 @@
 
 The session carries the credentials; the requests are ours, because fsspec's verbs lose what the
 server says: its `mv` takes a "no" for a "yes", its writes always overwrite. The session is a
-synchronous one, so that every request is a call in a thread, with a timeout, sent once.
+synchronous one, so every request is a call in a thread, with a timeout, sent once.
 
 https://hadoop.apache.org/docs/r3.5.0/hadoop-project-dist/hadoop-hdfs/WebHDFS.html
 """
@@ -91,14 +91,14 @@ class WebRequests:
     async def create(self, path: StorePath) -> Upload:
         """Create the file *path* exclusively, in a directory that must be there.
 
-        A DataNode creates it, and answers only after the last byte: so the directory is looked at
-        first, in order to be made.
+        A DataNode creates it, and answers only after the last byte: so the directory is looked for
+        first, and can be made if it is missing.
         """
         await self._must_be_there(StorePath(path.rpartition("/")[0]), "create", path)
         return Upload(lambda body: self._upload(path, body))
 
     async def make_directory(self, path: StorePath) -> None:
-        """Make one directory; that the one above is there is looked at just before.
+        """Make one directory, after a check that the one above it is there.
 
         `MKDIRS` always makes what is above as well.
         """
@@ -106,7 +106,7 @@ class WebRequests:
         await self.make_directories(path)
 
     async def make_directories(self, path: StorePath) -> None:
-        """Make a directory and all above it; one that is there is done."""
+        """Make a directory and all above it; it may be there already."""
         verb = "make the directory"
         how = {
             "permission": f"{self._permissions.directory:o}",
@@ -136,7 +136,7 @@ class WebRequests:
         await self._threads.run(renamed)
 
     async def delete(self, path: StorePath, *, recursive: bool) -> None:
-        """Delete; a missing path, to which the answer is "no", is done."""
+        """Delete; a missing path, for which the answer is "no", is no error."""
         how = str(recursive).lower()
         await self._value("DELETE", "DELETE", path, "delete", Said, recursive=how)
 
@@ -188,7 +188,7 @@ class WebRequests:
         parameters: dict[str, object],
         **how: Any,
     ) -> requests.Response:
-        """Ask the NameNode for a DataNode, and that; for another one where it cannot be reached."""
+        """Ask the NameNode for a DataNode and send to that; if it cannot be reached, to another."""
         tries = 0
         while True:
             tries += 1
@@ -263,10 +263,10 @@ class WebPages:
     async def following(self) -> Sequence[tuple[str, Status]]:
         """Names that were not given yet.
 
-        The parameter is spelled as the server reads it: Hadoop 3.5 makes every name lower case
-        before it looks for ``startAfter``, and would give the first page for ever. Of a server that
-        gives it again all is asked at once. No order is relied on: the NameNode's is that of signed
-        bytes, where "é" comes before "a".
+        The parameter is spelled as the server reads it: Hadoop 3.5 puts all parameter names in
+        lower case before it looks for ``startAfter``, and would give the first page for ever. A
+        server that gives that page again is asked for all names at once. No order is relied on: the
+        NameNode's is that of signed bytes, where "é" comes before "a".
         """
         if self.is_whole:
             return ()

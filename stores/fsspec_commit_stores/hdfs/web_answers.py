@@ -1,9 +1,9 @@
 """What a server of WebHDFS answers: read here once, and believed only where it is HDFS that speaks.
 
-Between a client and its NameNode may stand a gateway with a login page or a proxy whose upstream is
-gone, or nobody yet: of a NameNode that starts, the web server is up before WebHDFS is, and answers
-404 to everything. HDFS is known by what it documents of each operation: the one status, the JSON
-with its key, or no body and the type that HDFS says even then. Of a failure it is known by a
+A gateway with a login page may stand between a client and its NameNode, or a proxy whose upstream
+is gone; and while a NameNode starts, its web server is up before WebHDFS is, and answers 404 to
+everything. HDFS is known by what it documents for each operation: the one status, and the JSON with
+its key, or no body and the type that HDFS names even then. In a failure it is known by a
 ``RemoteException``. Whatever else is answered says nothing about what was done.
 
 https://hadoop.apache.org/docs/r3.5.0/hadoop-project-dist/hadoop-hdfs/WebHDFS.html
@@ -132,7 +132,7 @@ def check_created(asked: RequestDescription, answer: requests.Response) -> None:
     """See that a DataNode says that it has created a file.
 
     Raises:
-        RequestFailedError: It says that it failed, or is no DataNode.
+        RequestFailedError: It says that it failed, or is not a DataNode.
     """
     if answer.status_code != HTTPStatus.CREATED or answer.content:
         raise failure_of(asked, answer, is_data_node=True)
@@ -142,7 +142,7 @@ def data_of(asked: RequestDescription, answer: requests.Response) -> bytes:
     """What a DataNode has read.
 
     Raises:
-        RequestFailedError: It says that it failed, or is no DataNode.
+        RequestFailedError: It says that it failed, or is not a DataNode.
     """
     if answer.status_code != HTTPStatus.OK or not _is_octets(answer):
         raise failure_of(asked, answer, is_data_node=True)
@@ -153,7 +153,7 @@ def data_node_of(asked: RequestDescription, answer: requests.Response) -> str:
     """Where the NameNode sends whoever reads or writes data: what it documents, and no more.
 
     Raises:
-        RequestFailedError: Nowhere, or to what is no DataNode.
+        RequestFailedError: It sends us nowhere, or to what is not a DataNode.
     """
     location = answer.headers.get("Location", "")
     is_sent_on = answer.status_code == HTTPStatus.TEMPORARY_REDIRECT
@@ -165,10 +165,10 @@ def data_node_of(asked: RequestDescription, answer: requests.Response) -> str:
 def failure_of(
     asked: RequestDescription, answer: requests.Response, *, is_data_node: bool = False
 ) -> RequestFailedError:
-    """What an answer says that is not the documented success.
+    """The failure of a request whose answer is not the documented success.
 
-    In doubt is everything that HDFS has not said: a gateway answers so also when the request got
-    through and its answer did not.
+    Whatever HDFS has not said itself leaves it in doubt: a gateway answers the same when the
+    request got through and its answer did not.
     """
     status = answer.status_code
     failed = _read(answer, _Failed) if status >= HTTPStatus.BAD_REQUEST else None

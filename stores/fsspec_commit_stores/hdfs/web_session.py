@@ -1,9 +1,9 @@
 """One request of WebHDFS sent once, and whatever its client raises, classified here and only here.
 
 What fails while a request is prepared, or before there is a connection, was certainly not sent.
-Everything else may have been: a ticket of Kerberos that the answer is not signed with is missed
-after the answer, and a redirection that nobody follows is parsed all the same. No text of a client
-is passed on: one of requests holds the URL, and with it a delegation token.
+Everything else may have been: that a Kerberos ticket has not signed the answer is found out after
+the answer, and a redirection that nobody follows is parsed all the same. No client's own text is
+passed on: that of requests holds the URL, and so a delegation token.
 """
 
 import ssl
@@ -83,11 +83,11 @@ class WebSession:
             raise
         except Exception as error:  # noqa: BLE001  # there is no list of what it may raise
             failure = self._unanswered(asked, error)
-        # Outside, so that no text of the client's is a context of it.
+        # Outside, so that the client's exception, with its text, is not its context.
         raise failure
 
     def _session_for(self, url: str) -> requests.Session:
-        """Who asks, a DataNode is told by the NameNode's own words: no password is for it."""
+        """The session for *url*: a DataNode gets no password, just what the NameNode put in it."""
         is_named = origin_of(url) == origin_of(self.proxied(self._filesystem.url))
         return self._named if is_named else self._elsewhere
 
@@ -121,8 +121,8 @@ def cause_of(error: Exception) -> object:
 def _is_no_way_to_proxy(cause: object) -> bool:
     """Whether a proxy was not reached, or lets nobody through: before anything was sent.
 
-    urllib3 1.26 says the same of a connection through a proxy that breaks after all was sent; what
-    the system says comes with a number then, but where the proxy has hung up.
+    urllib3 1.26 says the same of a connection through a proxy that breaks after all was sent; then
+    the system's error has a number, unless the proxy has hung up.
     """
     if type(cause).__name__ != "ProxyError":
         return False

@@ -1,7 +1,7 @@
 """Files written under a hidden name, then renamed: whole when they appear, whatever was killed.
 
 A DataNode that is killed leaves an empty file, a writer that is killed leaves a part of one: both
-under the hidden name, which no listing of ours shows and which goes with the area it is in.
+under the hidden name, which no listing of ours shows and which is removed with its area.
 """
 
 import errno
@@ -53,7 +53,7 @@ class Files:
         """Write *data* under a hidden name and rename that; an empty file is created at once.
 
         Raises:
-            StoreError: Only of the last step is it ever unknown whether it happened.
+            StoreError: It was not written; or that is not known, after the last step only.
         """
         if not isinstance(expecting, Expect):
             await self.check_target(path, expecting)
@@ -142,10 +142,10 @@ class Files:
 
 
 class HdfsWriter:
-    """A file written bit by bit; there when it is finished.
+    """A file written piece by piece; there when it is finished.
 
-    A file that was still held whole when it could not be sent is sent again, under another hidden
-    name, by the next `finish`; one that is on the cluster gets its name by it.
+    A file that could not be sent while it was still held whole is sent again by the next `finish`,
+    under another hidden name; one that is on the cluster already is then given its name.
     """
 
     def __init__(self, files: Files, path: StorePath, within: StorePath) -> None:
@@ -161,7 +161,7 @@ class HdfsWriter:
         """Append *data*.
 
         Raises:
-            StoreError: *within* is missing, or the cluster failed; to be discarded.
+            StoreError: *within* is missing, or the cluster failed; the file is to be discarded.
         """
         self._file.append(data)
         if len(self._file.held) < _HELD_BYTES:
@@ -178,8 +178,8 @@ class HdfsWriter:
         """Close the file, see that all of it is there, and give it its name.
 
         Raises:
-            StoreError: It is not visible, or it is not known; to be discarded, or finished again
-                where it says so.
+            StoreError: It is not visible, or it is not known; the file is to be discarded, or
+                finished again where the error says so.
         """
         self._file.check()
         is_held = len(self._file.held) == self._file.size_bytes

@@ -1,1 +1,1 @@
-"""What stores have in common that are asked over a network, nearly all through HTTP."""
+"""What the stores that are reached over a network have in common; nearly all of them use HTTP."""

@@ -22,10 +22,10 @@ NUMBERS_OF_STATUSES: Mapping[int, int] = {
 
 
 def is_overload_by(status: int) -> bool:
-    """Whether a status says that too much is asked, of whoever has answered.
+    """Whether a status says that whoever has answered has too much to do.
 
-    A server that fails, or has none behind it, does so mostly when it has too much to do; what it
-    has done by then is another question.
+    A server that fails, or a proxy with none behind it, does so mostly when too much is asked; what
+    was done by then is another question.
     """
     is_failure = status >= HTTPStatus.INTERNAL_SERVER_ERROR
     return status == HTTPStatus.TOO_MANY_REQUESTS or (
@@ -34,7 +34,7 @@ def is_overload_by(status: int) -> bool:
 
 
 def retry_after_s_in(headers: Mapping[str, str]) -> float | None:
-    """How long to leave the store alone: seconds, or a date beside the date of the answer.
+    """How long to leave the store alone: seconds, or a date compared with that of the answer.
 
     Both dates are by the store's clock, so that ours does not matter.
     """
@@ -46,7 +46,7 @@ def retry_after_s_in(headers: Mapping[str, str]) -> float | None:
 
 
 def time_of(text: str) -> datetime | None:
-    """A time as headers write it; ``None`` of what is none."""
+    """A time as headers write it; ``None`` if *text* is not one."""
     try:
         time = parsedate_to_datetime(text)
     except (TypeError, ValueError, OverflowError):
@@ -65,5 +65,5 @@ def is_span(content_range: str, size_bytes: int, *, start: int, length: int) -> 
 
 
 def shown_request_id(request_id: str) -> str:
-    """What the store's operator finds a request by, at the end of a message; or nothing."""
+    """The end of a message by which the store's operator finds the request; or nothing."""
     return f" (request {request_id})" if _REQUEST_ID.fullmatch(request_id) else ""

@@ -1,7 +1,7 @@
-"""Bodies that nobody takes: aiohttp alone would wait for that without an end.
+"""Bodies that the other side does not take: aiohttp alone would wait for ever.
 
-The time in which an answer must come begins for it when all of a request has been sent. A server
-that is paused while it reads, or a proxy that never gives leave to send what was announced, would
+Its timeout for an answer begins when all of a request has been sent. A server that is paused while
+it reads, or a proxy that never gives leave (``100 Continue``) to send what was announced, would
 hold the request for ever, whatever ``read_timeout`` the user has given.
 """
 
@@ -11,15 +11,15 @@ from typing import Any
 import aiohttp
 
 _LEAVE_S = 1.0
-"""How long leave to send a body is waited for, as boto does: not every server knows of it."""
+"""How long to wait for leave to send a body, as boto does: not every server knows of it."""
 _NOT_TAKEN = "the server takes nothing of what is sent"
 
 
 class WatchedRequest(aiohttp.ClientRequest):
-    """A request that fails as one without an answer where nothing of its body is taken for long."""
+    """A request that fails like an unanswered one if nothing of its body is taken for too long."""
 
     async def write_bytes(self, writer: Any, conn: Any, *more: Any) -> None:
-        """Send the body; *more* is what some releases of aiohttp know of it."""
+        """Send the body; *more* is what some releases of aiohttp pass besides."""
         loop = asyncio.get_running_loop()
         watch = _Watch(loop, writer, conn.protocol)
         leave = self._continue
@@ -33,7 +33,7 @@ class WatchedRequest(aiohttp.ClientRequest):
 
 
 class _Watch:
-    """Looks whether a body goes on its way, as often as one would wait for a byte of the answer."""
+    """Looks whether a body makes progress, at intervals of the timeout for a byte of the answer."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, writer: Any, protocol: Any) -> None:
         self._loop = loop
@@ -55,8 +55,8 @@ class _Watch:
         seen = (self._writer.output_size, transport.get_write_buffer_size())
         if seen == self._seen:
             self._protocol.set_exception(aiohttp.SocketTimeoutError(_NOT_TAKEN))
-            # That has ended the wait for a byte, of an answer that has begun as well: who reads it
-            # is told by the end of the connection.
+            # That has ended the timeout for a byte, even of an answer that has begun: whoever reads
+            # it learns of the failure by the end of the connection.
             transport.abort()
             return
         self._seen = seen

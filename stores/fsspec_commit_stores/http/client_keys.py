@@ -1,4 +1,4 @@
-"""By what a client is known: another key wherever anything differs that it was made from."""
+"""The key by which a client is known: another one wherever anything it was made from differs."""
 
 import os
 import re
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 
 _SECRET = os.urandom(32)
-"""Of this process: without it nobody finds out what a key was made from, also by trying."""
+"""Of this process: without it nobody finds out what a key was made from, even by trying."""
 _PLAIN = (bool, bytes, float, int, str, type(None))
 _SEQUENCES = (list, tuple)
 _PATH_BYTES_MAX = 4096
@@ -25,15 +25,15 @@ def key_of(
     """The key of a client; ``None`` where it cannot be known whether another would be the same.
 
     Every variable of the environment counts, and the state of each file that is named by one of
-    them, by an option, or in *files*: any of them may say who asks. A path is read as SDKs read it:
-    from the working directory, with `~` and variables in it. What the key is made from cannot be
-    told from it, and nobody is asked for a file by a text that is no path.
+    them, by an option, or in *files*: any of them may decide on the credentials. A path is read as
+    SDKs read it: from the working directory, with `~` and variables in it. The key does not reveal
+    what it is made from, and no file is looked up by a text that is not a path.
 
     Args:
         made_from: Which client it is, in plain values.
-        options: The user's options. Of what is not plain, such as a session of his own, nobody
-            knows whether it is still the same.
-        files: Where the client looks by itself; of a directory, all files that stand right in it.
+        options: The user's options. Whether a value that is not plain, such as the user's own
+            session, is still the same cannot be known.
+        files: Where the client looks by itself; for a directory, all files directly in it.
     """
     text = _text([*made_from, options])
     if text is None:
@@ -47,7 +47,7 @@ def key_of(
 
 
 def own(options: Mapping[str, object]) -> dict[str, object]:
-    """The same *options*, of which there is a key, in which nobody else changes anything."""
+    """A copy of *options*, for which there is a key, that nobody else changes."""
     return {name: _own(value) for name, value in options.items()}
 
 
@@ -60,7 +60,7 @@ def _own(value: object) -> object:
 
 
 def _text(value: object) -> str | None:
-    """A text that no other value has; ``None`` of one that is not plain."""
+    """A text that no other value has; ``None`` for a value that is not plain."""
     if type(value) in _PLAIN:
         return repr(value)
     if isinstance(value, Mapping):
@@ -78,7 +78,7 @@ def _paths(name: str, value: object) -> Iterable[str]:
     """Every text in *value*, which is called *name*, that says that it is a path.
 
     Any other may be a secret: the working directory may be on a server, which would be asked for
-    a file of that name, and it may be watched who asks for files that are not there.
+    a file of that name, and somebody may watch which missing files are asked for.
     """
     if isinstance(value, str):
         says_so = _PATH.fullmatch(value) or name.upper().endswith(_NAMES_OF_PATHS)
@@ -93,7 +93,7 @@ def _paths(name: str, value: object) -> Iterable[str]:
 
 
 def _states(path: str) -> list[tuple[object, ...] | None]:
-    """What stands at *path*, and, if that is a directory, right in it."""
+    """The state of *path* and, if that is a directory, of all that stands directly in it."""
     path = _expanded(path)
     try:
         within = sorted(os.listdir(path))  # noqa: PTH208  # text in, text out
@@ -110,7 +110,7 @@ def _state(path: str) -> tuple[object, ...] | None:
         return None
     if not stat.S_ISREG(status.st_mode):
         return None
-    # Only the last says that it was written anew, where somebody has set back the one before.
+    # Only the ctime shows that a file was written anew where somebody has set back its mtime.
     times = status.st_mtime_ns, status.st_ctime_ns
     return path, status.st_dev, status.st_ino, status.st_size, *times
 

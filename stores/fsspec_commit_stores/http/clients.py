@@ -1,9 +1,9 @@
 """The client of an opened store: one that was kept when another was closed, or a new one.
 
-What is new with each opening: all that was seen and counted, how long an endpoint is waited for
-that has never answered. What may pass on: connections, what was found out of credentials, how
-requests are put together, and the facts by which a committer is chosen. These each job asks anew,
-but while it begins, and not before.
+What is new with each opening: all that was seen and counted, and how long to wait for an endpoint
+that has never answered. What may pass on: connections, what was found out about credentials, how
+requests are put together, and the facts by which a committer is chosen. Each job asks for these
+facts anew, but while it begins, and not before.
 """
 
 import asyncio
@@ -31,14 +31,14 @@ _KEPT = "kept_clients"
 
 
 class _Keeping:
-    """Keeps a client under the key of what it was made from, if that is the same still.
+    """Keeps a client under the key of what it was made from, if that is still the same.
 
-    A client may read anything of that at any time until it is let go of: an SDK looks for
-    credentials when it first sends something.
+    Until it is let go of, a client may read any of that at any time: an SDK looks for credentials
+    when it first sends something.
     """
 
     def __init__(self, clients: Clients, key: bytes, look: Callable[[], bytes | None]) -> None:
-        """Keep it with *clients* under *key*, which is what *look* finds as long as it holds."""
+        """Keep it with *clients* under *key*, which *look* finds until something changes."""
         self._clients = clients
         self._key = key
         self._look = look
@@ -54,13 +54,13 @@ class _Keeping:
 
 
 class Client(Generic[T]):
-    """What one opened store sends its requests through; it has it for itself.
+    """What one opened store sends its requests through, and no other store meanwhile.
 
     Attributes:
         made: What the adapter has made.
-        facts: By which committers were chosen with it; to be confirmed before they count.
-        connections: How many there may be.
-        made_s: When, by the clock on the wall.
+        facts: Those by which committers were chosen with it; to be confirmed before they count.
+        connections: How many connections there may be.
+        made_s: When it was made, by the clock on the wall.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Client(Generic[T]):
         self._keeping = keeping
 
     async def let_go(self, *, is_sound: bool) -> None:
-        """Leave it to the next opening; or close it, if it is not *is_sound*."""
+        """Leave the client to the next opening; close it if it is not sound, or cannot be kept."""
         if is_sound and self._keeping is not None:
             self.connections.is_resting = True
             if self._keeping.keep(self):
@@ -109,10 +109,10 @@ async def client_of(
         options: The user's.
         made_from: The kind of client, and what of the URL it is made from.
         make: Makes a client, with as many connections as the options that it is called with say.
-        files: Where the client looks by itself for who asks.
+        files: Where the client looks for credentials by itself.
 
     Raises:
-        RequestError: The option that forbids it is neither on nor off.
+        RequestError: The option that forbids keeping clients is neither on nor off.
         Exception: Whatever *make* raises.
     """
     kept = options.clients if is_wanted(url, options, _KEPT) else None
@@ -122,18 +122,18 @@ async def client_of(
         look = partial(key_of, *made_from, options.concurrency, conf, files=files)
         key = look(options=given)
         if key is not None:
-            # The client reads them as long as it lives, and what it was made from is its key.
+            # The client reads them as long as it lives, and they are part of its key.
             given = own(given)
             keeping = _Keeping(kept, key, partial(look, options=given))
-            # So that the loop hears first of the connections that the server has closed: it may
-            # have been kept from it for as long as nobody used them.
+            # So that the loop first notices the connections that the server has closed: it may not
+            # have run for as long as nobody used them.
             await asyncio.sleep(0)
             found = kept.take(key)
             if isinstance(found, Client) and found.connections.are_enough:
                 found.connections.is_resting = False
                 return found
             if found is not None:
-                # What comes of that is nothing to who opens; it may be at odds with its network.
+                # How that ends does not matter here: the client may be at odds with its network.
                 with suppress(Exception):
                     await found.close()
         if options.concurrency is None and are_short():

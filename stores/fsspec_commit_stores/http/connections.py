@@ -12,10 +12,10 @@ _OPEN_FILES = "SC_OPEN_MAX"
 
 
 class Connections:
-    """So many connections of one client, each made when a call finds none that is idle.
+    """How many connections one client may have, each made when a call finds none that is idle.
 
-    Where the caller does not say how many, half of what the process may hold open is left to
-    others, and what the clients of other stores may hold is theirs; but each has some.
+    Where the caller does not say how many, half of what the process may hold open is left to other
+    uses, and what the clients of other stores may hold is left to them; but each client has some.
 
     Attributes:
         most: How many.
@@ -32,28 +32,28 @@ class Connections:
 
     @property
     def is_here(self) -> bool:
-        """Whether it is this process that may hold them: what rests, a forked child never uses."""
+        """Whether this process may hold them: a forked child never uses those that rest."""
         return not self.is_resting or self._pid == os.getpid()
 
     @property
     def are_enough(self) -> bool:
-        """Whether a client that was made now would have no more, if all closed that rest."""
+        """Whether a client made now would have no more, even if all that rest were closed."""
         with _lock:
             return self._asked is not None or self.most >= _left(
                 one for one in _held if not one.is_resting and one is not self
             )
 
     def give_back(self) -> None:
-        """Let other stores have them; who drops this object does so as well."""
+        """Let other stores have them; dropping this object does so as well."""
         with _lock:
             _held.discard(self)
 
 
 @contextmanager
 def to_open(asked: int | None) -> Iterator[Connections]:
-    """The connections of a store that the block opens; given back at once where it does not.
+    """The connections of a store that the block opens; given back at once if it fails.
 
-    The error, which somebody may keep, keeps all that the block knew.
+    Dropping them would not do: the error, which somebody may keep, keeps all that the block knew.
     """
     connections = Connections(asked)
     try:
@@ -64,7 +64,7 @@ def to_open(asked: int | None) -> Iterator[Connections]:
 
 
 def are_short() -> bool:
-    """Whether a client that is made now has fewer connections than one alone."""
+    """Whether a client made now has fewer connections than it would have as the only one."""
     with _lock:
         return _left(one for one in _held if one.is_here) < _left(())
 

@@ -4,10 +4,10 @@ from xml.etree import ElementTree as ET
 
 
 def xml_root(body: bytes, *, encoding: str | None = None) -> ET.Element | None:
-    """The root of the XML document *body*; ``None`` if it is none, or none of a service's.
+    """The root of the XML document *body*; ``None`` if it is not one, or no service sends such.
 
     ElementTree expands the entities of a document type, so that some kilobytes become megabytes; no
-    service sends either, nor any encoding in which a document type would go unnoticed.
+    service sends a document type, nor any encoding in which one would go unnoticed.
 
     Args:
         body: The document.

@@ -1,12 +1,12 @@
 """Small requests on the connections of a session of aiohttp, without what it makes for each.
 
 aiohttp makes a request, a writer, an answer, their headers and their timers for every exchange; for
-one of a few hundred bytes that is two thirds of what a client costs. Here a message is written to a
-connection of the session's own pool whole, and a plain answer is read whole from what comes first;
-all else aiohttp reads: the same connections, within the same limit, with the same timeouts, and
-what fails raises what the session would raise.
+one of a few hundred bytes that is two thirds of what a client costs. Here a message is written
+whole to a connection of the session's own pool, and a plain answer is read whole from what comes
+first; aiohttp reads all else. The connections, their limit and the timeouts are the session's, and
+a failure raises what the session would raise.
 
-What that takes is no public interface of aiohttp's, so it is looked first whether it is there.
+This uses parts of aiohttp that are not public, so whether they are there is checked first.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from fsspec_commit_stores.http.plain_answers import Received
 from fsspec_commit_stores.http.reading import FirstWords, Waits
 
 MESSAGE_BYTES_MAX = 1 << 16
-"""A longer message can fill what a transport holds back, and then somebody must wait for that."""
+"""A longer message can fill a transport's write buffer, and then somebody must wait for that."""
 
 _IDLE_MAX = 100
 """How many idle connections are looked at where there may be any number of them."""
@@ -33,7 +33,7 @@ _PARAMETERS = frozenset({"auto_decompress", "read_timeout", "read_until_eof", "s
 
 
 class _Host(aiohttp.ClientRequest):
-    """Where connections lead, as a connector wants to be told: put together once."""
+    """Where connections lead, in the form that a connector takes: put together once."""
 
     connection_key: Any = None
 
@@ -42,7 +42,7 @@ class Exchanges:
     """Exchanges of one message for one answer with one host, any number of them at a time.
 
     Attributes:
-        headers: What aiohttp says in each of its requests, beside what it is told to.
+        headers: Those that aiohttp adds to each of its requests by itself.
     """
 
     def __init__(self, session: aiohttp.ClientSession, connector: Any, host: _Host) -> None:
@@ -54,10 +54,10 @@ class Exchanges:
 
     @classmethod
     def of(cls, session: aiohttp.ClientSession, url: URL) -> Self | None:
-        """Those on the connections of *session* with the host of *url*, through no proxy.
+        """The exchanges with the host of *url* on connections of *session*, through no proxy.
 
-        ``None`` where the installed aiohttp has not what it takes, and where somebody wants to be
-        told of each request.
+        ``None`` where the installed aiohttp does not have what they take, and where somebody traces
+        each request.
         """
         connector = session.connector
         if connector is None or session.trace_configs or not is_known():
@@ -74,7 +74,7 @@ class Exchanges:
     async def send(
         self, message: bytes, patience: aiohttp.ClientTimeout, *, is_head: bool = False
     ) -> Received:
-        """Send *message* once, and read what it is answered.
+        """Send *message* once, and read the answer.
 
         Args:
             message: Request line, headers and body; at most `MESSAGE_BYTES_MAX`.
@@ -100,14 +100,14 @@ class Exchanges:
         if is_heard:
             connection.release()
         else:
-            # Answered before it was heard to its end: the next one would pass for the rest.
+            # Answered before all of the message was sent: the next one would pass for the rest.
             connection.close()
         return received
 
     async def _unused(self, patience: aiohttp.ClientTimeout) -> Any:
         """A connection on which nothing came unasked, such as while it was idle.
 
-        That would pass for the answer. A restarting proxy may say so on all that are idle.
+        What came would pass for the answer. A restarting proxy may say something on every idle one.
         """
         for _ in range(1 + (self._connector.limit or _IDLE_MAX)):
             connection = await self._connected(patience)
@@ -154,11 +154,11 @@ class Exchanges:
         return received or await self._read(protocol)
 
     async def _read(self, protocol: Any) -> Received:
-        """The answer that aiohttp reads."""
+        """The answer, read by aiohttp."""
         try:
             told, content = await protocol.read()
             while told.code in _INFORMATIONAL:
-                protocol.start_timeout()  # It has stopped to count, as if this were the answer.
+                protocol.start_timeout()  # It has stopped its timer, as if this were the answer.
                 told, content = await protocol.read()
         except HttpProcessingError as error:
             raise aiohttp.ClientResponseError(

@@ -1,6 +1,6 @@
 """The errors of requests that are sent through HTTP: the same words for the same trouble.
 
-What an answer or an exception means each store says itself. Of an exception only the name of its
+Each store says itself what an answer or an exception means. Of an exception only the name of its
 class is shown: its text may hold a URL or a header, and with them a secret.
 """
 
@@ -118,13 +118,13 @@ def broken(request: RequestDescription, error: BaseException) -> StoreError:
 def after_first_tries(
     failure: StoreError, first_tries: int, *, is_passing: bool = False
 ) -> StoreError:
-    """*failure* with what is to be made of it by who has answered before, or never has.
+    """*failure*, with its reply adjusted to whether the endpoint has ever answered.
 
     Args:
         failure: Of a request without an answer.
         first_tries: How often the endpoint was tried before it ever answered; 0 once it has.
-        is_passing: Whether it passes where all was well before: a host that restarts shows a
-            certificate of its own meanwhile.
+        is_passing: Whether the failure is a passing one where all was well before: a host that
+            restarts shows a certificate of its own meanwhile.
     """
     if is_passing and not first_tries:
         failure.reply = Reply.NOT_DONE
@@ -135,10 +135,10 @@ def after_first_tries(
 
 
 def let_go_of_frames(error: BaseException) -> None:
-    """Keep nothing of what was sent for the sake of a client's *error*, which nobody looks into.
+    """Drop the frames of a client's *error*, which nobody looks into and which keep what was sent.
 
-    Some releases of aiohttp keep it beside the connection that it came from, to which its frames
-    lead back.
+    Some releases of aiohttp keep the error beside the connection that it came from, to which its
+    frames lead back.
     """
     at: BaseException | None = error
     while at is not None and at.__traceback__ is not None:

@@ -18,7 +18,7 @@ _SHOWN_MAX = 10
 
 
 class Continuations:
-    """The places at which one operation has gone on: never for ever in a circle.
+    """The places at which one operation has gone on, so that it never goes in circles for ever.
 
     Args:
         requests: Those to the bucket or container.
@@ -37,10 +37,10 @@ class Continuations:
         self._times: dict[object, int] = {}
 
     def check(self, *place: object) -> None:
-        """See that an answer names a *place* to go on at, and no one too often.
+        """See that an answer names a *place* to go on at, and none too often.
 
         Raises:
-            StoreError: It does not say where, or has been there before and would be for ever.
+            StoreError: It does not say where, or names the same place too often.
         """
         times = self._times[place] = self._times.get(place, 0) + 1
         if times > self._times_max or not all(place):
@@ -52,7 +52,7 @@ class Continuations:
 
 
 def between(names: Sequence[str], first: str, last: str) -> Sequence[str] | None:
-    """Those of a page in the directories *first* to *last*, where all are listed in order.
+    """The names of a page in the directories *first* to *last*, if all are listed in order.
 
     A directory ends in a slash. ``None`` if the page is not in order, or does not start at *first*:
     some servers do not start where they are told.
@@ -70,7 +70,7 @@ def past(directory: str) -> str:
 async def delete_each(
     delete: Callable[[StorePath], Awaitable[object]], paths: Sequence[StorePath], *, at_once: int
 ) -> dict[StorePath, StoreError]:
-    """Delete *paths* by one request each, so many at once: which are left, and why."""
+    """Delete *paths* by one request each, *at_once* at a time; return which are left, and why."""
     left: dict[StorePath, StoreError] = {}
     waiting = iter(paths)
 

@@ -1,4 +1,4 @@
-"""What opening a store has in common: the user's options, and what is known without asking."""
+"""What stores share when they are opened: the user's options, and what is known without asking."""
 
 import asyncio
 import weakref
@@ -26,13 +26,13 @@ def private(options: OpenOptions) -> dict[str, Any]:
 
 
 def forget(filesystem: Any) -> None:
-    """Detach what would close the connections of *filesystem* at an exit, or when it is collected.
+    """Detach the finalizers that close the connections of *filesystem* at exit or collection.
 
-    It would do so on a loop that has ended; and at the exit of a forked child, where it takes its
-    parent's sockets away from its parent's selector: that would wait in vain for what they bring.
+    They would do so on a loop that has ended; and at the exit of a forked child they would take the
+    parent's sockets out of the parent's selector, which would wait in vain for what they bring.
     """
-    # Copied in one step: going through the entries makes objects, that sets off the garbage
-    # collector, and that removes the entries of others.
+    # Copied in one step: going through the entries makes objects, which sets off the garbage
+    # collector, which removes the entries of others.
     registered = getattr(weakref.finalize, "_registry", {}).copy()
     for finalizer, found in registered.items():
         if found.weakref() is filesystem:
@@ -52,10 +52,10 @@ def is_wanted(url: str, options: OpenOptions, name: str) -> bool:
 
 
 def why_not_short_of(url: str, options: OpenOptions) -> tuple[str, OpenOptions]:
-    """Why no request may be an exchange, by the user's own word, and all other options.
+    """Why the user forbids exchanges, empty if they are allowed, and all other options.
 
     Raises:
-        RequestError: The word is neither yes nor no.
+        RequestError: The option is neither on nor off.
     """
     is_short = is_wanted(url, options, _SHORT_REQUESTS)
     others = {
@@ -66,12 +66,12 @@ def why_not_short_of(url: str, options: OpenOptions) -> tuple[str, OpenOptions]:
 
 
 def meant_by(names: Iterable[str], prefix: str, known: Mapping[str, str]) -> list[str]:
-    """Which options *names* are meant for, that other libraries call so.
+    """Texts that say which option is meant by each of *names* that another library uses.
 
     Args:
         names: As the user has given them.
         prefix: What others put before a name.
-        known: By their names, in small letters and without *prefix*: how an option is given here.
+        known: How an option is given here, by the others' name in lower case without *prefix*.
     """
     meant = ((name, known.get(name.lower().removeprefix(prefix))) for name in names)
     return [f"{name} is {own} there" for name, own in meant if own not in {None, f"{name}="}]
@@ -83,9 +83,9 @@ def served(
     """*facts* of the protocol, with what the server alone decides.
 
     Args:
-        facts: What holds whoever speaks the protocol.
+        facts: What holds for every server that speaks the protocol.
         is_verified: Whether what the service documents holds there.
-        single_writer: One job at a time works there, which makes up for some of it.
+        single_writer: One job at a time works there, which makes up for some of what is missing.
         more: What the service documents besides.
     """
     if is_verified:

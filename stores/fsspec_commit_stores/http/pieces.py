@@ -1,7 +1,8 @@
 """Contents in pieces: what a writer holds and what a request sends, without a copy of either.
 
-A file comes in pieces of some MiB. Joined, cut and read again for every request, each byte of it
-was copied five times before it reached the connection, and that took longer than to send it.
+A file comes in pieces of some MiB. If these were joined, cut and read again for every request, each
+byte would be copied five times before it reached the connection, and that takes longer than to
+send it.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ from typing import Any
 import aiohttp
 
 _STEP_BYTES = 256 << 10
-"""So much is given to the connection at a time; then others have their turn on the loop."""
+"""How much is given to the connection at a time; then others have their turn on the loop."""
 
 
 class Pieces:
@@ -39,12 +40,12 @@ class Pieces:
 
 
 class Held:
-    """What of a file is not sent yet: it grows at its end, and is dropped from its beginning."""
+    """The bytes of a file that are not sent yet: appended at the end, dropped at the beginning."""
 
     def __init__(self) -> None:
         self._pieces = deque[bytes]()
         self._dropped_bytes = 0
-        """Of the first piece."""
+        """How many bytes of the first piece are dropped."""
         self._size_bytes = 0
 
     def __len__(self) -> int:
@@ -94,13 +95,13 @@ class Held:
 class MemoryBody(aiohttp.Payload):
     """The body of a request of aiohttp's: a content that is in memory, and is not copied.
 
-    Of bare bytes aiohttp says that they hold up its loop; from a ``BytesIO`` it reads copies.
+    Given bare bytes, aiohttp warns that they hold up its loop; from a ``BytesIO`` it reads copies.
 
     Attributes:
         content: All of it.
     """
 
-    _autoclose = True  # As of its own payloads that are in memory: there is nothing to close.
+    _autoclose = True  # As in aiohttp's own payloads in memory: there is nothing to close.
 
     def __init__(self, content: bytes | Pieces) -> None:
         pieces = content if isinstance(content, Pieces) else Pieces([content])

@@ -21,7 +21,7 @@ class Place:
 
 
 def without_scheme(scheme: re.Pattern[str], url: str) -> str:
-    """What follows *scheme* in a URL, which fsspec may have taken off already."""
+    """What follows *scheme* in a URL; fsspec may have taken the scheme off already."""
     return url[match.end() :] if (match := scheme.match(url)) else url
 
 

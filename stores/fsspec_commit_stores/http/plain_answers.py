@@ -1,8 +1,8 @@
 """Answers that are plainly one whole message, as stores send them to short requests.
 
 aiohttp makes a parser, a stream and a queue for each answer, for it may be of any length and form.
-One of a few hundred bytes mostly comes whole at once, and is taken apart here as aiohttp would take
-it apart. Whatever is not certain to be the same, and what comes in pieces, aiohttp reads.
+An answer of a few hundred bytes mostly comes whole at once, and is parsed here as aiohttp would
+parse it. Whatever is not certain to be parsed alike, or comes in pieces, aiohttp reads.
 """
 
 import re
@@ -95,7 +95,7 @@ def plain_answer(data: bytes, *, is_head: bool) -> Received | None:
 
 
 def _body_in(data: bytes, framing: Sequence[tuple[bytes, bytes]]) -> bytes | None:
-    """The body, if *data* is that and *framing* says so; ``None`` where it is not certain."""
+    """The body, if *data* is just that according to *framing*; ``None`` where it is not certain."""
     if _is_length(framing):
         return data if int(framing[0][1]) == len(data) else None
     is_chunked = framing == [(b"transfer-encoding", b"chunked")]
@@ -103,7 +103,7 @@ def _body_in(data: bytes, framing: Sequence[tuple[bytes, bytes]]) -> bytes | Non
 
 
 def _is_length(framing: Sequence[tuple[bytes, bytes]]) -> bool:
-    """Whether a length is all that is said."""
+    """Whether *framing* says the length of the body and nothing else."""
     if len(framing) != 1:
         return False
     [(name, value)] = framing
@@ -111,7 +111,7 @@ def _is_length(framing: Sequence[tuple[bytes, bytes]]) -> bool:
 
 
 def _joined(data: bytes) -> bytes | None:
-    """The body of which *data* are all chunks, and no trailer."""
+    """The body, if *data* is all of its chunks, without a trailer."""
     chunks, at = list[bytes](), 0
     while (found := _CHUNK.match(data, at)) is not None:
         at = found.end() + int(found[1], 16)

@@ -40,26 +40,26 @@ class FirstWords(asyncio.Protocol):
             self._end(received)
 
     def eof_received(self) -> bool | None:
-        """There is no answer; or it is that of whoever reads it."""
+        """Tell aiohttp's protocol: there is no answer, or one that aiohttp reads."""
         self._hand_over()
         is_kept: bool | None = self._protocol.eof_received()
         return is_kept
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """As `eof_received`. A transport may have told so after it was given back."""
+        """As `eof_received`; a transport may call this even after it was given back."""
         self._hand_over()
         self._protocol.connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Nobody waits for that: a message is short."""
+        """Tell aiohttp's protocol; nobody waits for that, as a message is short."""
         self._protocol.pause_writing()
 
     def resume_writing(self) -> None:
-        """The message has gone, or most of it."""
+        """Tell aiohttp's protocol: the message has gone, or most of it."""
         self._protocol.resume_writing()
 
     def is_late(self) -> None:
-        """Nothing has come in time."""
+        """Fail, because nothing has come in time."""
         self.leave()
         if not self.answer.done():
             error = aiohttp.SocketTimeoutError("Timeout on reading data from socket")
@@ -93,7 +93,7 @@ class Waits:
         self._timer: asyncio.TimerHandle | None = None
 
     def begin(self, reader: FirstWords, wait_s: float | None) -> None:
-        """Let *reader* wait for so long; without an end for 0 and ``None``, as aiohttp has it."""
+        """Let *reader* wait for *wait_s*; for ever if that is 0 or ``None``, as in aiohttp."""
         if not wait_s:
             return
         reader.until_s = self._loop.time() + wait_s
@@ -102,7 +102,7 @@ class Waits:
             self._look_at(reader.until_s)
 
     def end(self, reader: FirstWords) -> None:
-        """*reader* does not wait any more."""
+        """Forget *reader*, which waits no longer."""
         self._waiting.pop(reader, None)
 
     def _look_at(self, time_s: float) -> None:

@@ -1,9 +1,9 @@
-"""Answers that send a request elsewhere: nobody goes there.
+"""Answers that send a request elsewhere, which nobody follows.
 
-What is sent again is sent whole, to a host that the user never named: the content, a session token,
-the key that it is to be encrypted with. And whoever answers there may say of a file that it is
-written. Such an answer may also come from somebody on the way, after the store has done what was
-asked of it; so it says nothing about that.
+To follow one would send all of the request again, to a host that the user never named: the content,
+a session token, the key that it is to be encrypted with. And whoever answers there may say that a
+file is written. A redirection may also come from somebody on the way, after the store has done what
+was asked of it; so it says nothing about what was done.
 """
 
 import re
@@ -14,7 +14,7 @@ _HOST = re.compile(r"[A-Za-z0-9._:-]{1,253}")
 
 
 def is_redirection(status: int) -> bool:
-    """Whether a status sends whoever asked elsewhere."""
+    """Whether a status sends the client elsewhere."""
     return HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST
 
 

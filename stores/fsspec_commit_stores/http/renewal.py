@@ -7,17 +7,18 @@ from typing import TypeVar
 T = TypeVar("T")
 
 _ASKED_MAX = 8
-"""How often in a row, as often as one request is tried."""
+"""How many renewals in a row may fail: as many as one request has tries."""
 _REMEMBERED_S_MAX = 5.0
 
 
 class Renewal:
-    """Lets one after the other renew what they share; a failure is that of all who waited for it.
+    """Lets one request at a time renew what all share; if it fails, so do all that waited for it.
 
-    Each would find nothing renewed, and ask again: where whoever gives out credentials does not
-    answer, as many timeouts in a row as there are requests and tries of them, which is hours. All
-    together ask as often as one alone that is tried again. After that nobody asks for as long as it
-    took to fail, so that those who are left use up their tries.
+    Otherwise each would find nothing renewed, and ask again: where whoever gives out credentials
+    does not answer, that is one timeout after another for each try of each request, which is hours.
+    All together ask as often as one alone that is tried again. After that nobody asks for as long
+    as the last renewal took to fail, at most 5 s, so that the requests that are left use up their
+    tries.
     """
 
     def __init__(self) -> None:
@@ -31,7 +32,7 @@ class Renewal:
         """Call *renew*, which asks only for what is not there yet.
 
         Raises:
-            Exception: Whatever it raises, or what another has been told meanwhile or just before.
+            Exception: Whatever *renew* raises, or has raised for another meanwhile or just before.
         """
         loop = asyncio.get_running_loop()
         failures = self._failures
@@ -39,7 +40,7 @@ class Renewal:
             began_s = loop.time()
             is_told = failures < self._failures or began_s < self._failed_until_s
             if self._failure is not None and is_told:
-                # Else it would hold the frames, and so the bodies, of all who have been told.
+                # Else it would hold the frames, and so the bodies, of all that it was raised to.
                 raise self._failure.with_traceback(None)
             try:
                 renewed = await renew()

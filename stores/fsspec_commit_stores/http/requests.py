@@ -20,7 +20,7 @@ class FailedRequestError(Exception, Generic[A]):
     """A request that was not done as asked.
 
     Attributes:
-        failure: What is to be raised in the end; without a secret, as all it is made of.
+        failure: What is to be raised in the end; without a secret, like all it is made of.
         answer: What the store answered, if it did.
     """
 
@@ -32,8 +32,8 @@ class FailedRequestError(Exception, Generic[A]):
     def __reduce__(self) -> tuple[type[StoreError], tuple[str]]:
         """Pickle what it says, and not the answer, which may repeat secrets.
 
-        Who raises its failure is pickled with it by some libraries, as by Dask: the context of an
-        exception goes with that, suppressed or not.
+        Some libraries, such as Dask, pickle an exception together with its context, suppressed or
+        not, and this error is the context where its failure is raised.
         """
         return StoreError, (str(self),)
 
@@ -48,8 +48,8 @@ def raising_store_errors(
 ) -> Callable[P, Coroutine[Any, Any, T]]:
     """Make *call* raise the failures of its requests as they are to be raised in the end.
 
-    Outside of what caught them, so that no client's exception, which may hold secrets, is a context
-    of theirs.
+    They are raised outside of what caught them, so that no client's exception, which may hold
+    secrets, is their context.
     """
 
     @wraps(call)
@@ -69,9 +69,10 @@ def raising_store_errors(
 def while_open(
     call: Callable[Concatenate[R, P], Awaitable[T]],
 ) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
-    """Have *call*, which sends a request, counted as long as that is under way.
+    """Have *call*, which sends a request, counted while the request is under way.
 
-    Where the store is closed it raises a ``RuntimeError``: its connections may be another's by now.
+    Once the store is closed, *call* raises a ``RuntimeError``: the connections may belong to
+    another store by now.
     """
 
     @wraps(call)
@@ -91,7 +92,7 @@ async def unless_missing(request: Awaitable[T]) -> T | None:
     """The answer to *request*; ``None`` when the store says that there is no such thing.
 
     Raises:
-        FailedRequestError: It was not done for another reason, or it is not known.
+        FailedRequestError: It was not done for another reason, or it is not known whether it was.
     """
     try:
         return await request
@@ -106,7 +107,7 @@ class Contact:
 
     Attributes:
         has_answered: Whether there has been any answer.
-        is_sound: Whether every request was answered, and by who believed who asked.
+        is_sound: Whether every request was answered, by a server that accepted the credentials.
     """
 
     def __init__(self) -> None:
@@ -117,14 +118,14 @@ class Contact:
 
     @property
     def is_silent(self) -> bool:
-        """Whether nobody is waited for once more.
+        """Whether the endpoint is not to be waited for once more.
 
-        Somebody took the connection, then said nothing for as long as one waits, and never has.
+        It took a connection, then said nothing until the timeout, and has never answered at all.
         """
         return self._is_silent and not self.has_answered
 
     def failed(self, *, is_timeout: bool) -> int:
-        """Take notice of a request that was not answered: the first tries so far, or 0."""
+        """Record a request that was not answered; return the first tries so far, or 0."""
         self._is_silent |= is_timeout
         self._first_tries = 0 if self.has_answered else self._first_tries + 1
         return self._first_tries
@@ -178,7 +179,7 @@ class Requests(ABC):
         *,
         is_overload: bool = False,
     ) -> StoreError:
-        """The failure that an answer tells of which is no error by its status."""
+        """The failure that an answer reports although its status is not an error."""
         described = self.described(operation, path)
         return store_error(described, why, reply, is_overload=is_overload)
 

@@ -8,8 +8,8 @@ from typing import Any
 class Sending:
     """Requests that are under way.
 
-    One that fails says so to whoever next waits here; what is to be sent again then, its file
-    knows.
+    The failure of one is raised to whoever next waits here; its file knows what is then to be sent
+    again.
     """
 
     def __init__(self) -> None:
@@ -17,7 +17,7 @@ class Sending:
         self._failed: BaseException | None = None
 
     def begin(self, request: Coroutine[Any, Any, None]) -> None:
-        """Send *request* from now on; there is room for it."""
+        """Begin to send *request*, for which there is room."""
         task = asyncio.get_running_loop().create_task(request)
         # A program may end while it goes on, and what it would have sent is visible to nobody.
         task._log_destroy_pending = False  # type: ignore[attr-defined]  # noqa: SLF001  # as asyncio does
@@ -48,7 +48,7 @@ class Sending:
         self._raise()
 
     async def ended(self) -> None:
-        """Wait until nothing is under way, however it ends: nobody is told."""
+        """Wait until nothing is under way, however it ends: failures are dropped."""
         while self._under_way:
             await asyncio.wait(self._under_way)
         self._failed = None

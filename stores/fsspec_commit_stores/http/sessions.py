@@ -1,8 +1,8 @@
-"""Requests through a session of aiohttp, the short ones as exchanges (see there).
+"""Requests through a session of aiohttp, the short ones as exchanges (see `exchanges`).
 
-What is sent for one is what the session would send, but for the order of the headers, and what
-comes of it is the same as well. Where that is not certain the session sends it itself: where the
-answer may be long or the body is, where a header is odd, or where a proxy or a cookie comes in.
+An exchange sends what the session would send, but for the order of the headers, and its outcome is
+the same as well. Where that is not certain, the session sends the request itself: where the answer
+may be long or the body is, where a header is odd, or where a proxy or a cookie comes in.
 """
 
 import logging
@@ -20,24 +20,24 @@ from fsspec_commit_stores.http.plain_answers import Received
 
 HEAD = "HEAD"
 _BRINGING = frozenset({"POST", "PUT"})
-"""What may have a body; of that aiohttp says the type, also where there is none."""
+"""Methods that may have a body; aiohttp says its type, even where there is none."""
 SHORT = frozenset({"DELETE", HEAD, *_BRINGING})
-"""Whose answers are short."""
+"""Methods whose answers are short."""
 
 THROUGH_A_PROXY = "they go through a proxy"
-"""Why none is an exchange, where that is so."""
+"""Why no request is an exchange, where that is so."""
 
 _LENGTH, _TYPE = "Content-Length", "Content-Type"
 _FRAMING = frozenset({"content-length", "transfer-encoding"})
 """Where a session says how long each body is, only aiohttp may send one."""
 _TYPE_OF_BODIES = "application/octet-stream"
-"""What aiohttp says of bytes, and of nothing as well."""
+"""The type that aiohttp gives for bytes, and for no body as well."""
 _SHAPES_MAX = 64
 _log = logging.getLogger("fsspec_commit")
 
 
 class WholeAnswer:
-    """An answer that has been read: as much of one of aiohttp's as its readers look at.
+    """An answer that has been read: as much of an aiohttp answer as its readers look at.
 
     Attributes:
         status: Of HTTP.
@@ -60,7 +60,7 @@ class WholeAnswer:
         """Nothing is left to be read."""
 
     async def read(self) -> bytes:
-        """What it carries."""
+        """The body of the answer."""
         return self._body
 
     def close(self) -> None:
@@ -75,11 +75,11 @@ class _Way:
     """
 
     def __init__(self, exchanges: Exchanges, headers: Mapping[str, str]) -> None:
-        """Say *headers* in each request, beside what aiohttp says and unless it says others."""
+        """Say *headers* in each request beside aiohttp's own, unless the request says others."""
         self.exchanges = exchanges
         said = (*exchanges.headers.items(), *headers.items())
         self._headers = {name.lower(): f"{name}: {value}\r\n" for name, value in said}
-        # Of a store's requests a dozen have other headers.
+        # A store's requests have a dozen different sets of headers.
         self._others = lru_cache(maxsize=_SHAPES_MAX)(self._beside)
 
     def message(
@@ -96,7 +96,7 @@ class _Way:
         return message if len(message) <= MESSAGE_BYTES_MAX else None
 
     def _beside(self, method: str, names: tuple[str, ...], has_type: bool) -> tuple[str, bool]:  # noqa: FBT001  # as `lru_cache` wants it
-        """The lines beside those of *names*, and whether a length is said, or none to be said."""
+        """The lines beside those of *names*, and whether a length is said there, or not needed."""
         said = {name.lower() for name in names}
         lines = [line for name, line in self._headers.items() if name not in said]
         said |= self._headers.keys()
@@ -210,7 +210,7 @@ class Session:
             headers: Beside those of the session.
             body: What is sent.
             patience: How long one waits.
-            has_type: Whether a body, and none as well, has a type.
+            has_type: Whether a type is said, even where there is no body.
 
         Returns:
             ``None`` where nothing was sent: only aiohttp may do that.
@@ -268,7 +268,7 @@ class Session:
 
 
 def _short_body(data: Any) -> bytes | None:
-    """What is sent; ``None`` of what is long, and not copied, and where it cannot be known."""
+    """What is sent; ``None`` if it is long, and so not copied, or cannot be known."""
     if data is None:
         return b""
     if isinstance(data, MemoryBody):
@@ -278,6 +278,6 @@ def _short_body(data: Any) -> bytes | None:
 
 
 def _is_plain(headers: Mapping[str, str]) -> bool:
-    """Whether they are sent as they stand by whoever sends them."""
+    """Whether every client sends *headers* as they stand."""
     text = "".join([*headers, *headers.values()])
     return text.isascii() and text.isprintable()

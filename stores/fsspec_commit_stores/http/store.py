@@ -1,4 +1,4 @@
-"""The verbs and the end of a store that are alike for S3, GCS and Azure."""
+"""The verbs that are alike for S3, GCS and Azure, and how such a store is closed."""
 
 import asyncio
 import errno
@@ -39,7 +39,7 @@ class Listing(ListsAtOnce, Protocol):
 
 
 class HttpStore(ABC):
-    """A destination in one bucket or container. One loop's own, like its connections."""
+    """A destination in one bucket or container; it belongs to one loop, like its connections."""
 
     bulk = direct = None
     in_order: ListsInOrder | None = None
@@ -84,14 +84,14 @@ class HttpStore(ABC):
 
     @abstractmethod
     def read_part(self, path: StorePath, start: int, length: int) -> Awaitable[bytes | None]:
-        """At most *length* bytes from *start*, and not none; ``None`` where there is no file."""
+        """At most *length* bytes from *start*, for a positive *length*; ``None`` without a file."""
 
     @abstractmethod
     def delete_file(self, path: StorePath, expecting: Expectation) -> Awaitable[object]:
-        """Delete one file on condition of *expecting*, which is not its absence.
+        """Delete one file on condition of *expecting*, which is not ``Expect.ABSENT``.
 
         Raises:
-            FailedRequestError: It was not deleted, or it is not known.
+            FailedRequestError: It was not deleted, or it is not known whether it was.
         """
 
     async def read_range(self, path: StorePath, *, start: int, length: int) -> bytes | None:
@@ -103,7 +103,7 @@ class HttpStore(ABC):
     def list_tree(
         self, path: StorePath, *, without: StorePath | None = None
     ) -> AsyncIterator[Entry]:
-        """Every file below *path*, a page a request.
+        """Every file below *path*, one page per request.
 
         Raises:
             StoreError: A page was not given.
@@ -111,7 +111,7 @@ class HttpStore(ABC):
         return self._listed.tree(path, without)
 
     def list_children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
-        """What stands directly in *path*, a page a request.
+        """What stands directly in *path*, one page per request.
 
         Raises:
             StoreError: A page was not given.
@@ -123,7 +123,7 @@ class HttpStore(ABC):
         """Delete one file, atomically on condition of a token.
 
         Raises:
-            StoreError: It was not deleted, or it is not known.
+            StoreError: It was not deleted, or it is not known whether it was.
         """
         if expecting is Expect.ABSENT:
             why = "nothing can be deleted where nothing is expected"
@@ -138,7 +138,8 @@ class HttpStore(ABC):
         """Delete the directory *path* and all below it.
 
         Raises:
-            StoreError: It is the destination itself, or files are left: names the first of them.
+            StoreError: It is the destination itself, or outside of it; or files are left, the first
+                of which the error names.
         """
         if path == self.root or not path.startswith(f"{self.root}/"):
             why = "it is the destination itself, or outside of it"
@@ -146,7 +147,7 @@ class HttpStore(ABC):
         await self._listed.delete_tree(path)
 
     def go_by(self, facts: Capabilities) -> None:  # noqa: B027  # tokens may have one form
-        """Nothing, where tokens have one form."""
+        """Do nothing, where tokens have one form."""
 
     async def close(self) -> None:
         """Leave the connections to the next opening, or close them; once is enough."""

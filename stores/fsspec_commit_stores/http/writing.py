@@ -1,4 +1,4 @@
-"""What the writers of files have in common: they hold what is not sent, and some can go on."""
+"""What file writers have in common: they hold what is not sent, and some can go on after errors."""
 
 import warnings
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from fsspec_commit_stores.http.pieces import Held
 
 
 class UnfinishedFile:
-    """A file that is written bit by bit: what of it is not sent, until it is finished or discarded.
+    """A file written bit by bit; it holds what is not sent, until it is finished or discarded.
 
     Attributes:
         path: Where it will stand.
@@ -36,7 +36,7 @@ class UnfinishedFile:
             raise ValueError(f"{self.path!r} is {self._state}")
 
     def append(self, data: bytes) -> None:
-        """Hold *data*, which follows."""
+        """Hold *data* as the next bytes of the file."""
         self.check()
         self.held.append(data)
         self.size_bytes += len(data)
@@ -63,7 +63,7 @@ class UnfinishedFile:
 
 @contextmanager
 def going_on() -> Iterator[None]:
-    """Let a failure that is no refusal say that nothing is lost."""
+    """Let a failure that is not a refusal say that nothing is lost."""
     try:
         yield
     except StoreError as error:

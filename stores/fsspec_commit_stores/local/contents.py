@@ -26,7 +26,7 @@ from fsspec_commit_stores.local.tokens import token_of
 _READING = os.O_RDONLY | NO_FOLLOW | getattr(os, "O_NONBLOCK", 0)
 _CREATING = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW
 _UNNAMED: int = getattr(os, "O_TMPFILE", 0)
-# ext4 says EPERM of a directory that is gone, of which the other way says ENOENT.
+# For a directory that is gone ext4 says EPERM, where the other way says ENOENT.
 _NO_UNNAMED = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT, errno.EPERM})
 _NO_LINK = frozenset({errno.ENOENT, errno.EXDEV}) | FORBIDDEN
 _HIDDEN = re.compile(r"\.[0-9a-f]{32}\.tmp")
@@ -123,7 +123,7 @@ def read_at(descriptor: int, start: int, length: int) -> bytes:
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a file of this name is one that was not finished, on a disk where each has a name."""
+    """Whether this is the name of an unfinished file, on a disk where those must have names."""
     return _HIDDEN.fullmatch(name) is not None
 
 
@@ -151,7 +151,7 @@ def check_target(directory: int, name: bytes, path: StorePath, expecting: Expect
 def put_whole(
     directory: int, name: bytes, data: bytes, path: StorePath, expecting: Expectation
 ) -> Token:
-    """Write a small file, flushed, under its name at once, and flush the name.
+    """Write and flush a small file, give it its name in one step, and flush the name.
 
     Raises:
         StoreError: It is in place, and may not survive a power failure (`UNKNOWN`).

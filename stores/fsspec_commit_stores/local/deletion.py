@@ -11,12 +11,12 @@ from fsspec_commit_stores.local.failures import not_done, refusal
 
 _PASSES_MAX = 16
 _LEVELS_MAX = 32
-"""So many directories are open at once, twice; what is deeper is brought up before it goes."""
+"""How many levels are open at once, by two handles each; what is deeper is moved up first."""
 _FILLED = frozenset({errno.ENOTEMPTY, errno.EEXIST})
 
 
 def delete_tree(directories: Directories, path: StorePath) -> None:
-    """Delete the directory *path*; a link, say, there or below it is unlinked, never followed.
+    """Delete the directory *path*; a link or the like, there or below, is unlinked, not followed.
 
     As fast as ``shutil.rmtree`` (5 µs a file on tmpfs), which fails when somebody else deletes
     there too.
@@ -34,7 +34,7 @@ def delete_tree(directories: Directories, path: StorePath) -> None:
             while passes < _PASSES_MAX:
                 if tree.is_removed(parent, name):
                     return
-                # One that brought something up has left less to be done, whoever is here.
+                # A pass that moved something up has left less to do, whoever else is here.
                 passes += not tree.has_lifted
                 tree.has_lifted = False
     except (FileNotFoundError, NotADirectoryError):
@@ -44,10 +44,10 @@ def delete_tree(directories: Directories, path: StorePath) -> None:
 
 
 class _Tree:
-    """One tree that goes, in as many passes as it takes.
+    """One tree that is being deleted, in as many passes as it takes.
 
-    A directory that is deeper than so many levels is renamed to its top, where the next pass finds
-    it: directories are no deeper than Python's calls, nor more than there may be open files.
+    A directory that is too many levels down is renamed to the tree's top, where the next pass finds
+    it: so neither Python's calls nested in each other nor the open files become too many.
     """
 
     def __init__(self) -> None:
@@ -55,7 +55,10 @@ class _Tree:
         self._handles: list[int] = []
 
     def is_removed(self, parent: int, name: bytes | str) -> bool:
-        """Remove what can be; False when something came in meanwhile."""
+        """Remove *name*, with all that is in it; False when it is still there.
+
+        Then others have put something there meanwhile, or a directory was moved up into it.
+        """
         try:
             handle = os.open(name, OPENING, dir_fd=parent)
         except FileNotFoundError:
@@ -86,7 +89,7 @@ class _Tree:
                     self._lift(handle, child)
 
     def _lift(self, handle: int, child: os.DirEntry[str]) -> None:
-        """Bring a directory up; an empty one may be another's, who alone can rename it."""
+        """Move a directory up, or remove an empty one: only its owner may be able to rename it."""
         top = self._handles[0]
         with suppress(FileNotFoundError):
             if not is_removed_if_empty(handle, child.name):

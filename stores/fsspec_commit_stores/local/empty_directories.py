@@ -23,11 +23,12 @@ class EmptyDirectories:
     async def remove_empty_directory(self, path: StorePath) -> None:
         """Remove the directory *path*: the system refuses it if anything is in it.
 
-        Where that is only what no listing of an area shows, the hidden file of a writer that was
-        killed or is slow, it goes first, and such a writer finds out when it names it.
+        If all that is in it are files that no listing of an area shows, the hidden ones of writers
+        that were killed or are slow, they are deleted first; a slow writer finds out when it gives
+        its file a name.
 
         Raises:
-            StoreError: Something is in it; it is no directory; or the disk failed.
+            StoreError: Something is in it; it is not a directory; or the disk failed.
         """
         with reporting("delete", path):
             try:

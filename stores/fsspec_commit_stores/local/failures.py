@@ -1,7 +1,7 @@
 """What an ``OSError`` says about a change: classified here, once, into a ``StoreError``.
 
-A system call that fails has done nothing; in doubt are only those that a device or a server failed
-to answer, and those that are one verb made of several calls, which say so themselves.
+A system call that fails has done nothing; in doubt are only calls that a device or a server failed
+to answer, and verbs that are made of several calls, which say so themselves.
 """
 
 import errno
@@ -50,7 +50,7 @@ def reply_of(error: OSError) -> Reply:
 
 
 def failed(verb: str, path: str, error: OSError, *, reply: Reply | None = None) -> StoreError:
-    """The ``StoreError`` of *error*, with its ``errno``; one that is classified stays itself.
+    """The ``StoreError`` of *error*, with its ``errno``; *error* itself if it is one already.
 
     Args:
         verb: What could not be done, as in "cannot *read* …".

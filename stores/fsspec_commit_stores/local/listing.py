@@ -13,22 +13,22 @@ from fsspec_commit_stores.local.contents import entry_of, is_hidden
 from fsspec_commit_stores.local.directories import Directories
 from fsspec_commit_stores.local.failures import not_done, refusal, reporting, symbolic_link
 
-# Of names of a hundred bytes, in the 32 kB that the C library reads with one call.
+# How many names of a hundred bytes are in the 32 kB that the C library reads with one call.
 _READ_AT_ONCE_MAX = 256
 _TRIES_MAX, _TRIES_OF_MANY = 64, 4
 _READ_AT_ONCE_BYTES = 2_000
-"""So much every C library reads with one call: of musl's 2 kB, "." and ".." take some."""
+"""How much every C library reads with one call: of musl's 2 kB, "." and ".." take some."""
 _BESIDE_A_NAME_BYTES = 27
 
 
 async def list_children(
     directories: Directories, path: StorePath
 ) -> AsyncIterator[Entry | Directory | Unusable]:
-    """What stands directly in *path*; nothing when that is no directory.
+    """What stands directly in *path*; nothing when that is not a directory.
 
     A short directory is read by one call, so as of one moment. Each file is looked at afterwards,
-    and where one is gone by then, the file that took its place was not read. So it is read again;
-    a long one not for ever, for it may be of no job.
+    and where one is gone by then, the file that took its place was not read. So the directory is
+    read again; a long one only a few times, for it may belong to no job.
     """
     found = [child for child in _settled(directories, path) if child is not None]
     for child in _without_unfinished(directories.relative(path), found):
@@ -40,7 +40,7 @@ def list_at_once(
 ) -> list[Entry | Directory | Unusable] | None:
     """What stands directly in *path*; ``None`` if some C library reads that by several calls.
 
-    Nor is it known of a directory that was renamed meanwhile: it may have been read afterwards.
+    Also ``None`` for a directory that was renamed meanwhile: it may have been read afterwards.
     """
     directory = directories.relative(path)
     with reporting("list", path):
@@ -65,10 +65,11 @@ def list_at_once(
 def _without_unfinished(
     directory: str, children: list[Entry | Directory | Unusable]
 ) -> list[Entry | Directory | Unusable]:
-    """The children of a directory but, in a job's area, records that have no name yet.
+    """The children of a directory without, in a job's area, records that have no name yet.
 
-    The first one makes the area, which is empty until that is whole. All other directories are
-    listed as they are: what is in them may have such a name for ever, given by somebody else.
+    The first record makes the area, which counts as empty until that is whole. All other
+    directories are listed as they are: somebody else may have given a file there such a name for
+    good.
     """
     if not directory.startswith(f"{AREA}/") or directory.count("/") != 1:
         return children
@@ -137,7 +138,7 @@ def _read(
 
 
 def _leads_to(directories: Directories, directory: str, handle: int) -> bool:
-    """Whether *directory* is the one that is open."""
+    """Whether *directory* still leads to the directory that *handle* is open on."""
     try:
         again = directories.open(directory)
     except (FileNotFoundError, NotADirectoryError):

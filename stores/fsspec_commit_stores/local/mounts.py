@@ -1,9 +1,9 @@
 """What a place is mounted from: a disk that one kernel alone keeps, or something else.
 
 What such a kernel shows is what is there. Everything else (nfs, cifs, 9p, ceph, lustre, fuse.*,
-virtiofs, …) may answer from a cache that another machine's writes do not reach. Disks are known by
-name, because unknown is not true: a new network file system appears every year, and a wrong "local"
-would be wrong output.
+virtiofs, …) may answer from a cache that another machine's writes do not reach. Disks are listed by
+name, and what is not listed is not taken for one: a new network file system appears every year, and
+a wrong "local" would be wrong output.
 """
 
 import ctypes
@@ -93,7 +93,7 @@ def _mount_number(path: bytes) -> int:
     # A directory that may not be read is on the same mount as one that may.
     descriptor = os.open(path, os.O_PATH)
     try:
-        # UTF-8 needs no module: who has given up privileges may not be able to read one any more.
+        # UTF-8 needs no module, which a process that gave up privileges may be unable to read.
         with Path(f"/proc/self/fdinfo/{descriptor}").open(encoding="utf-8") as file:
             for line in file:
                 if line.startswith("mnt_id:"):

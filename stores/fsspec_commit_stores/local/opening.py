@@ -91,7 +91,7 @@ def _refuse_other_letters(text: str) -> None:
     """Refuse a name that the locale has misread: Python decodes what was typed as the locale says.
 
     Names are UTF-8 here, on every store. In a Latin-1 locale ``dä``, typed in UTF-8, is ``dÃ¤`` to
-    Python, and a directory of that name was made.
+    Python, and a directory of that name would be made.
     """
     encoding = sys.getfilesystemencoding()
     if not text.isascii() and encoding.lower() not in {"utf-8", "utf8"}:

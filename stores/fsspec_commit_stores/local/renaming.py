@@ -63,8 +63,9 @@ class LocalRenames:
     ) -> None:
         """Rename a file, exclusively in one step for ``Expect.ABSENT``.
 
-        A token at the target is looked at just before: a foreign writer that comes in between
-        loses. *token* does not pin the source: no disk could do that in one step.
+        Where a token is expected, the target is looked at just before: what a foreign writer puts
+        there in between is lost. *token* does not pin the source: no disk could do that in one
+        step.
 
         Raises:
             StoreError: The target exists or is not as expected; the source is missing; a file is
@@ -75,14 +76,14 @@ class LocalRenames:
     async def rename_in_bulk(
         self, renames: Sequence[tuple[StorePath, StorePath]], *, within: StorePath
     ) -> int:
-        """Rename files exclusively, one after the other; say how many until one failed."""
+        """Rename files exclusively, one after the other; return how many before one failed."""
         done = 0
         try:
             for source, target in renames:
                 self._rename(source, target, Expect.ABSENT, within)
                 done += 1
         except StoreError:
-            pass  # Whoever asked renames that one alone, and hears why it does not go.
+            pass  # The caller renames that one alone, and learns why it fails.
         return done
 
     def _rename(
@@ -139,7 +140,7 @@ class LocalRenames:
         """Rename a directory in one step; under ``durability="full"`` all of it is flushed.
 
         Raises:
-            StoreError: The target exists; the source is missing or no directory; or the disk
+            StoreError: The target exists; the source is missing or not a directory; or the disk
                 failed.
         """
         new_directory, new_name = self._directories.split(target)
@@ -185,7 +186,7 @@ class LocalRenames:
             os.close(handle)
 
     def forget_below(self, directory: StorePath) -> None:
-        """What was remembered of a tree that goes."""
+        """Forget the handles in a tree that is about to be deleted."""
         self._handles.forget_below(directory)
 
     def flush(self) -> None:
@@ -208,7 +209,7 @@ class LocalRenames:
         self._handles.close()
 
     def _flush_before(self, target: StorePath) -> None:
-        """Before the marker appears: it vouches for data, so data must not be lost before it."""
+        """Flush all data if *target* is the marker, before it appears: it vouches for the data."""
         if self._directories.split(target)[1] != _MARKER:
             return
         with reporting("flush the file system of", self._directories.root):

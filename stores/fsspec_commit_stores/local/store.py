@@ -2,10 +2,12 @@
 
 What holds when the power fails, by ``durability``:
 
-* always: a record (`put`, `writer`) is flushed before it can be seen, and so is its name;
+* always: a record (`put`) is flushed before it can be seen, and its name before `put` returns; a
+  file of `writer`, such as a long list, can be seen from the start, and is flushed when it is
+  finished: its name is flushed by the next record that is put in the same directory;
 * ``"none"``: data is as durable as the kernel left it;
-* ``"marker"``: when ``_SUCCESS`` stands, everything on its file system was flushed before it
-  appeared, once, and so was its own name: what the marker vouches for is on the disk;
+* ``"marker"``: everything on its file system is flushed, once, before ``_SUCCESS`` appears, and
+  then its own name: what the marker vouches for is on the disk;
 * ``"full"``: also every data file when it is finished, every attempt's directory before the rename
   that commits it, and the names given by renames before the next record is put.
 """
@@ -152,7 +154,7 @@ class LocalStore:
 
     @property
     def at_once(self) -> ListsAtOnce:
-        """Its own listings, of directories that are short."""
+        """The store itself: it lists short directories as of one moment."""
         return self
 
     async def list_at_once(self, path: StorePath) -> list[Entry | Directory | Unusable] | None:
@@ -188,7 +190,7 @@ class LocalStore:
     ) -> Token:
         """Write a small file whole, flushed, after all that was renamed before it.
 
-        Exclusive in one step for ``Expect.ABSENT``; a token is looked at just before.
+        Exclusive in one step for ``Expect.ABSENT``; for a token, *path* is looked at just before.
 
         Raises:
             StoreError: Something else stands there, *within* is missing, or the disk failed.
@@ -203,10 +205,10 @@ class LocalStore:
                 os.close(handle)
 
     async def delete(self, path: StorePath, *, expecting: Expectation) -> None:
-        """Delete one file; a missing one is done.
+        """Delete one file; a missing one is no error.
 
         Raises:
-            StoreError: A token was expected, which no disk can do; or it is no regular file.
+            StoreError: A token was expected, which no disk can do; or it is not a regular file.
         """
         if expecting is not Expect.ANYTHING:
             message = f"cannot delete {path!r} on a condition: no disk can do that in one step"
@@ -234,7 +236,7 @@ class LocalStore:
             deletion.delete_tree(self._directories, path)
 
     def go_by(self, facts: Capabilities) -> None:
-        """Nothing: tokens have one form."""
+        """Do nothing: tokens have one form."""
 
     async def close(self) -> None:
         """Flush what is to be flushed, and let go of every handle."""

@@ -1,4 +1,4 @@
-"""The two system calls that Python lacks, and what stands in for them where the system does."""
+"""The two system calls that Python lacks, and what stands in where the system lacks them too."""
 
 import ctypes
 import errno
@@ -14,17 +14,18 @@ _RenameAt2: TypeAlias = Callable[[int, bytes, int, bytes, int], int]
 
 _NO_REPLACE = 1
 FORBIDDEN = frozenset({errno.EACCES, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM})
-"""What a system call says that a sandbox (seccomp), the file system or the kernel does not have.
+"""The errors of a call that a sandbox (seccomp) forbids, or the file system or the kernel lacks.
 
-Two of them also say that this file is not to be changed: then so does what is called instead.
+Two of them can also mean that this file must not be changed: the call that is tried instead then
+says so too.
 """
-# ENOSYS: kernel or libc is too old, or a sandbox forbids it. EINVAL: this file system (NFS, some
-# FUSE) does not know the flag, which only the first rename of a real file can show: so there is
-# nothing to ask at open, and no file system for which an answer would have to be remembered.
 _NEITHER = (
     "of the system calls that give a file a name only if it is free, this system or this disk has "
     "neither renameat2 nor linkat: a sandbox may have to allow one of them"
 )
+# ENOSYS: kernel or libc is too old, or a sandbox forbids it. EINVAL: this file system (NFS, some
+# FUSE) does not know the flag, which only the first rename of a real file can show: so there is
+# nothing to ask at open, and no file system for which an answer would have to be remembered.
 _UNSUPPORTED = frozenset({errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP})
 
 

@@ -1,11 +1,11 @@
 """Which content a file is, and what tells two of them apart where the disk keeps no fine time.
 
 Inode, time and length: a rename keeps them and a write changes the time. But ext2, ext3, ext4 with
-small inodes, and FAT keep whole seconds (two of them, FAT), and the inode of a deleted file goes to
-the next one: then a file that is replaced at once has all three of the old one. Its generation
+small inodes, and FAT keep whole seconds (FAT, two of them), and the inode of a deleted file goes to
+the next one: then a file that replaces another at once has all three of the old one. Its generation
 differs, a number that a file system draws for each new use of an inode. Asking for it costs an
-open file, so only those are asked that have a whole second; on other disks these are files that
-were unpacked or copied with their times.
+open file, so it is asked for only where the time is a whole second; on other disks these are files
+that were unpacked or copied with their times.
 """
 
 import errno
@@ -47,9 +47,10 @@ def token_of(status: os.stat_result, *, at: int, name: bytes | str | None = None
 
 
 def keeps_whole_seconds(status: os.stat_result) -> bool:
-    """Whether a disk gives its files times of whole seconds, as what it says of a directory shows.
+    """Whether a disk gives its files times of whole seconds, by the *status* of a directory there.
 
-    Nobody chooses when a directory was last changed, and few the nanosecond.
+    Nobody can set the time of a directory's last change (ctime), and it is hardly ever a whole
+    second by chance.
     """
     return status.st_mtime_ns % _SECOND_NS == 0 and status.st_ctime_ns % _SECOND_NS == 0
 
@@ -59,7 +60,7 @@ def _generation_at(directory: int, name: bytes | str) -> int | None:
         descriptor = os.open(name, _OPENING, dir_fd=directory)
     except OSError as error:
         _raise_if_for_now(error)
-        return None  # Gone, or not for us to read: the token is then as good as it was.
+        return None  # Gone, or not for us to read: the token has to do without it.
     try:
         return _generation_of(descriptor)
     finally:
@@ -79,6 +80,6 @@ def _generation_of(descriptor: int) -> int | None:
 
 
 def _raise_if_for_now(error: OSError) -> None:
-    """Raise what passes: a token without its generation would be that of another file, later."""
+    """Raise an error that will pass: a token without its generation would not match later ones."""
     if error.errno == errno.EIO or reply_of(error) is Reply.NOT_DONE:
         raise error

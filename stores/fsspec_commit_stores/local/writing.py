@@ -20,7 +20,7 @@ _Write: TypeAlias = Callable[[bytes | bytearray | memoryview], int]
 
 
 class LocalFile:
-    """A file being written, without a loop and for one thread; not there until closed, for us.
+    """A file written by one thread, without a loop; to us it is not there until it is finished.
 
     Attributes:
         write: Append bytes: the buffer's own method, so that a small write stays inside C.
@@ -50,7 +50,7 @@ class LocalFile:
         _open_files.add(self)
 
     def finish(self) -> Entry:
-        """Write out what is buffered and close; under ``durability="full"`` flush as well.
+        """Write out what is buffered, flush the file if it is to be *flushed*, and close it.
 
         Raises:
             OSError: A plain one, that names the file; the file is closed, and to be discarded.
@@ -71,7 +71,7 @@ class LocalFile:
     def discard(self) -> None:
         """Leave nothing of it, unless it is finished; another file of its name stays.
 
-        In a forked child only its descriptor goes: the file is its parent's.
+        In a forked child only the descriptor is closed: the file is the parent's.
         """
         if self._finished:
             return
@@ -85,8 +85,8 @@ class LocalFile:
 
     def __del__(self) -> None:
         # Not finished and not discarded: an exception cut it short. Python would write out what is
-        # buffered and leave a file that looks whole. In a forked child the collector may come
-        # before anybody has said there that the file is its parent's.
+        # buffered and leave a file that looks whole. In a forked child the garbage collector may
+        # come before `leave_to_parent`.
         raw = getattr(self, "_raw", None)
         if raw is not None and not raw.closed:
             self.discard()
@@ -116,7 +116,7 @@ os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 class LocalWriter:
-    """A file written on the event loop: a list of the protocol itself, so always flushed."""
+    """A file written on the event loop; always flushed, as it may be a list of the protocol."""
 
     def __init__(self, file: LocalFile, path: StorePath) -> None:
         self._file = file

@@ -1,4 +1,4 @@
-"""The memory filesystem of fsspec, which all of a process share."""
+"""fsspec's memory filesystem, which is shared by the whole process."""
 
 from fsspec_commit_stores.memory.store import CAPABILITIES, MemoryStore
 

@@ -44,7 +44,7 @@ class Renames:
             tree.make_way(target, within)
             listed = tree.directories_at(source)
             moved = {target + name[len(source) :]: file for name, file in tree.below(source)}
-            # New names first: one who lists without our lock may see both, never neither.
+            # New names first: a listing that takes no lock may see both, never neither.
             tree.directories().extend(
                 {target, *(target + directory[len(source) :] for directory in listed)}
             )

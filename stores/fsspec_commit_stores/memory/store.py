@@ -121,7 +121,7 @@ class MemoryStore:
 
     @property
     def at_once(self) -> ListsAtOnce:
-        """Its own listings."""
+        """This store itself: its listings are of one moment."""
         return self
 
     async def list_at_once(self, path: StorePath) -> list[Entry | Directory | Unusable]:
@@ -182,7 +182,7 @@ class MemoryStore:
             tree.files().pop(path, None)
 
     async def delete_tree(self, path: StorePath) -> None:
-        """Delete a directory and all below it; a missing one is done."""
+        """Delete a directory and all below it; a missing one counts as deleted."""
         with tree.LOCK:
             if path in tree.files():
                 raise tree.refused(f"{path!r} is a file, not a directory", path)
@@ -193,10 +193,10 @@ class MemoryStore:
             )  # fsspec keeps its own root
 
     def go_by(self, facts: Capabilities) -> None:
-        """Nothing: tokens have one form."""
+        """Do nothing: tokens have one form."""
 
     async def close(self) -> None:
-        """Nothing was opened."""
+        """Do nothing: nothing was opened."""
 
 
 _store: type[Store] = MemoryStore

@@ -38,7 +38,7 @@ def below(path: str, without: str | None = None) -> Iterator[tuple[StorePath, An
     """The files below the directory *path*, but for those below *without*, as at one moment."""
     beginning = f"{path}/"
     left_out = () if without is None else f"{without}/"
-    # In one step: `tuple(….items())` is not, where a collection of garbage runs others meanwhile.
+    # In one step, unlike `tuple(….items())`: a garbage collection in it may let other code run.
     for name, file in files().copy().items():
         if name.startswith(beginning) and not name.startswith(left_out):
             yield StorePath(name), file
@@ -51,9 +51,9 @@ def directories_at(path: str) -> list[str]:
 
 
 def remove_directories(names: Iterable[str]) -> None:
-    """List *names* no longer, once each."""
+    """Remove each of *names* once from the directories that fsspec lists."""
     for name in names:
-        with suppress(ValueError):  # one who takes no lock has removed it first
+        with suppress(ValueError):  # a program that takes no lock has removed it first
             directories().remove(name)
 
 
@@ -67,9 +67,9 @@ def is_directory(path: str) -> bool:
 
 
 def token_of(file: Any) -> Token:
-    """A serial per file object, because fsspec makes a new one whenever it overwrites.
+    """A serial per file object, because fsspec makes a new object whenever it overwrites.
 
-    The size tells an append to the same object, and ``modified`` a repeated ``commit()``. Bytes
+    The size shows an append to the same object, and ``modified`` a repeated ``commit()``. Bytes
     changed in place through a handle that was kept (``"r+b"``), at the same length, are not seen.
     """
     serial = serials.get(file)
@@ -98,8 +98,8 @@ def check(path: StorePath, expecting: Expectation) -> None:
 def make_way(path: StorePath, within: StorePath | None) -> None:
     """Make the directories of *path* below *within*, which must exist; ``None`` makes all.
 
-    A path that only files below it make a directory is not noticed here, as in fsspec itself: it
-    would take a look at every file for each new one.
+    A *path* that is a directory only by the files below it is not noticed, here or in fsspec
+    itself: that would take a look at every file for each new one.
     """
     if within is not None and not is_directory(within):
         raise refused(f"cannot create {path!r}: {within!r} is gone", path)

@@ -33,7 +33,7 @@ class MemoryWriter:
         return written
 
     def finish(self) -> Entry:
-        """Make the file visible, if the job's area still is."""
+        """Make the file visible, if the job's area still exists."""
         file = self._open_file()
         with tree.LOCK:
             tree.make_way(self._path, self._within)
@@ -63,7 +63,7 @@ class LoopWriter:
         self._writer.write(data)
 
     async def finish(self) -> Entry:
-        """Make the file visible, if the job's area still is."""
+        """Make the file visible, if the job's area still exists."""
         return self._writer.finish()
 
     async def discard(self) -> None:

@@ -1,6 +1,6 @@
 """What an error that S3 answers says: of the request's effect, and to the user.
 
-By status and code alone, and in words of our own: what else a server says, it may have been told.
+By status and code alone, and in words of our own: all else may repeat what the server was sent.
 """
 
 import errno
@@ -26,7 +26,7 @@ _CODE = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,63}")
 _REGION = re.compile(r"[a-z0-9-]{1,40}")
 
 # Turned away before anything was done, or a request that did not arrive whole: worth sending again.
-# A conflicting request of another is among them, for this one was not applied; if an earlier one of
+# A conflict with another request is among them, for this one was not applied; if an earlier one of
 # ours was, then either it is in doubt already and `confirm` looks before it sends again, or the
 # next answer is a 412 or a 404, after which it looks.
 _OF_ONE_REQUEST = frozenset(
@@ -125,7 +125,7 @@ _NUMBERS = {
     "NotImplemented": errno.EOPNOTSUPP,
     "QuotaExceeded": errno.EDQUOT,
 }
-# Of an answer that is none, or of one who had not heard all.
+# Of an answer without a status, or of a server that had not received all of the request.
 _NO_STATUSES = frozenset({0, HTTPStatus.REQUEST_TIMEOUT})
 
 
@@ -136,7 +136,9 @@ class Answer:
     Attributes:
         status: The HTTP status; an error inside a 200 counts as a 500.
         code: The error's code, or the status where the answer has no body (every HEAD).
-        is_to_head: Whether it has no body because of what was asked.
+        error: The error as botocore has read it, with all that the server says.
+        headers: Those of the answer, by their names in lower case.
+        is_to_head: Whether it answers a HEAD, and has no body for that reason.
     """
 
     status: int
@@ -152,10 +154,10 @@ class Answer:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether it may be of something on the way: an ingress with no server behind it.
+        """Whether it may come from something on the way, such as an ingress without a server.
 
-        Taken for S3's word, a record that stands would be gone. Of what is missing S3 always says
-        what it is, but to a HEAD.
+        Taken for S3's word, it would say that a record that stands is gone. S3 always says what it
+        is that is missing, except to a HEAD.
         """
         if self.has_code:
             return False
@@ -204,9 +206,9 @@ def is_overload(answer: Answer) -> bool:
 
 
 def _is_timeout_inside(answer: Answer) -> bool:
-    """Whether the server waited for itself, as Ceph and MinIO say by AWS's word but not its status.
+    """Whether the server itself was too slow: Ceph and MinIO say so by AWS's code, not its status.
 
-    AWS says it, by 400, of a request that did not arrive.
+    AWS sends the code, with a 400, for a request that did not arrive.
     """
     return answer.code == "RequestTimeout" and answer.status != HTTPStatus.BAD_REQUEST
 
@@ -221,9 +223,9 @@ def _reply_of_status(status: int) -> Reply:
 
 
 def is_refusal_of_its_own(answer: Answer) -> bool:
-    """Whether a refusal concerns the request: denied, or not known; another one may be granted.
+    """Whether a refusal concerns this request only: denied, or not known; others may be granted.
 
-    Of credentials, clock, region or bucket that are wrong, every request would be told the same.
+    Where credentials, clock, region or bucket are wrong, every request would be refused alike.
     """
     general = {*_OF_CREDENTIALS, "NoSuchBucket", "RequestTimeTooSkewed"}
     return (
@@ -281,12 +283,12 @@ def number_of(answer: Answer) -> int:
 
 
 def is_bare(answer: Answer) -> bool:
-    """Whether it is about the credentials or the region, and does not say which: to a HEAD."""
+    """Whether it is about the credentials or the region without saying which, as to a HEAD."""
     return answer.status == HTTPStatus.BAD_REQUEST and not answer.has_code
 
 
 def _is_wrong_region(answer: Answer) -> bool:
-    """Whether S3 itself says so: by a code or, to a HEAD, by the region's name."""
+    """Whether S3 says that the region is wrong: by a code or, to a HEAD, by the region's name."""
     return answer.code in _WRONG_REGION or (
         is_redirection(answer.status) and _named_region(answer) is not None
     )

@@ -28,7 +28,7 @@ class S3Client:
     Attributes:
         filesystem: Of s3fs, with the user's options.
         sdk: Its client, of aiobotocore.
-        call: Calls its methods, as far as that was learnt without botocore.
+        call: Calls its methods, without botocore as far as it has learnt how.
     """
 
     filesystem: s3fs.S3FileSystem
@@ -51,6 +51,6 @@ async def client_for(url: str, place: Place, options: OpenOptions) -> Client[S3C
         read_long_answers(sdk, by_template=by_template)
         return S3Client(filesystem, sdk, call), partial(close, filesystem)
 
-    # By that it is decided, once, how its methods are called; a tracer may come between two jobs.
+    # The last decides, once, how its methods are called; a tracer may come between two jobs.
     made_from = ("s3", place.bucket, all_are_watched())
     return await client_of(url, options, made_from, make, files=_FILES)

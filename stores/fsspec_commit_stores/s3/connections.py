@@ -8,11 +8,11 @@ from aiobotocore.httpsession import AIOHTTPSession
 from fsspec_commit_stores.http.bodies import WatchedRequest
 
 LEAVE_ASKED_FROM_BYTES = 1 << 20
-"""How long a body is for which leave is asked to send it."""
+"""From this length on, leave to send a body is asked for first (``Expect: 100-continue``)."""
 
 
 class FollowingNothing:
-    """A session of aiohttp that leaves redirections alone, which aiobotocore lets it follow.
+    """A session of aiohttp that follows no redirections, although aiobotocore would let it.
 
     Attributes:
         session: That session.
@@ -30,8 +30,8 @@ class SendingOnce(AIOHTTPSession):  # type: ignore[misc]  # aiobotocore ships no
     """aiobotocore's way to the network, without a second request that nobody has asked for.
 
     aiohttp sends a PUT or a DELETE again when a kept connection turns out to be closed. The first
-    may have been done: its echo would come back as a refusal of the second. And it sends it again,
-    with its body and the session's token, to wherever a redirection points.
+    may have been done: the second would then be refused because of it. And aiohttp sends a request
+    again, with its body and the session's token, to wherever a redirection points.
     """
 
     async def _get_session(self, proxy_url: str | None) -> FollowingNothing:

@@ -36,7 +36,7 @@ def nonce_of(answer: Mapping[str, Any]) -> Nonce | None:
 
 
 def condition_of(expecting: Expectation) -> dict[str, Any]:
-    """The parameters that make a request refuse what is not expected."""
+    """The parameters by which a request is refused where *expecting* does not hold."""
     if expecting is Expect.ABSENT:
         return {"IfNoneMatch": "*"}
     return {} if isinstance(expecting, Expect) else {"IfMatch": match_of(expecting)}

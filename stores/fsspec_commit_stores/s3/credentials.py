@@ -1,7 +1,7 @@
 """Where credentials come from, if not from botocore's usual chain.
 
-Two options besides those of s3fs, for who must have the very credentials that another program has,
-and none that happen to lie about:
+Two options besides those of s3fs, for users who must have the very credentials that another program
+has, and none that happen to lie about:
 
 `credential_providers`: the places to look in, in this order, by botocore's names; ``explicit`` is
 what `key`, `secret` and `token` say.
@@ -50,8 +50,8 @@ class Chain:
     Attributes:
         providers: By botocore's names; empty: all that botocore knows, in its order.
         role: Parameters of AssumeRole; empty: no role.
-        sts: Where that is asked for.
-        given: Key, secret and token that the user gives, if it is to be looked for there.
+        sts: Where the role is asked for.
+        given: Key, secret and token that the user gives, if they are to be looked for in the chain.
     """
 
     providers: tuple[str, ...]
@@ -68,7 +68,7 @@ def chain_of(given: dict[str, Any]) -> Chain | None:
     """Take both options out of those that are for s3fs; ``None`` where neither is given.
 
     Raises:
-        TypeError: One is not of its form.
+        TypeError: One of the options is malformed.
     """
     providers = given.pop("credential_providers", None)
     role = given.pop("assume_role", None)
@@ -91,7 +91,7 @@ def chain_of(given: dict[str, Any]) -> Chain | None:
         names = ", ".join(sorted(_OF_STS | _OF_ROLE))
         raise TypeError(f"assume_role= takes a mapping with RoleArn, of {names}")
     own = None
-    # They would be used as they stand, by no chain.
+    # Left among the options of s3fs, they would be used as they stand, by no chain.
     if role is not None or _EXPLICIT in (providers or ()):
         key, secret, token = (given.pop(name, None) for name in ("key", "secret", "token"))
         own = (key, secret, token) if key and secret else None
@@ -131,7 +131,7 @@ class _Resolver:
         if self._chain.providers:
             known = {one.METHOD: one for one in resolver.providers}
             known[_EXPLICIT] = _Explicit(self._chain.given)
-            # Of a session with a profile botocore has left out the environment.
+            # For a session with a profile, botocore has left out the environment.
             found = [known[name] for name in self._chain.providers if name in known]
             resolver = AioCredentialResolver(providers=found)
         credentials = await resolver.load_credentials()

@@ -1,7 +1,7 @@
 """The deletion of one object, believed only where it is shown to have happened.
 
-It is answered by 204 and no content, which anybody on the way can say as well: so by S3's mark or,
-of a server that marks nothing, by a look at what stands now.
+It is answered by 204 and no content, which anybody on the way can say as well. So it is shown by
+S3's mark or, where a server marks nothing, by a look at what stands now.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ async def delete(bucket: Bucket, path: StorePath, conditions: Mapping[str, Any])
     """Delete one object on *conditions*.
 
     Raises:
-        RequestFailedError: It was not deleted, or it is not known.
+        RequestFailedError: It was not deleted, or it is not known whether it was.
         StoreError: The answer does not say that it was, and a look does not show it.
     """
     answer = await bucket.request("delete_object", path, **conditions)

@@ -14,12 +14,12 @@ from xml.etree.ElementTree import Element
 from botocore.utils import parse_timestamp
 
 _NAMESPACE = re.compile("{.*}")
-# Of all that are met so many are kept, if they are so long.
+# At most so many of the tags that are met are kept, and none that is longer.
 _TAGS_MAX, _TAG_LENGTH_MAX = 64, 128
 
 
 class UndescribedError(Exception):
-    """There is a description, and it says something that nothing here knows how to read."""
+    """The description says something that nothing here knows how to read."""
 
 
 class DoubtfulError(Exception):
@@ -27,20 +27,20 @@ class DoubtfulError(Exception):
 
 
 class Structure:
-    """What an element with others in it is read as."""
+    """How an element that has others in it is read."""
 
     def __init__(self, shape: Any) -> None:
         """Read what *shape*, of botocore's, describes.
 
         Raises:
-            UndescribedError: See there.
+            UndescribedError: Nothing here knows how to read it.
         """
         by_name: dict[str, _Member] = {}
         is_union = getattr(shape, "is_tagged_union", False)
         if is_union or {"eventstream", "payload"} & shape.serialization.keys():
             raise UndescribedError(f"{shape.name} is no plain structure")
         for field, member in shape.members.items():
-            # A header, which botocore reads.
+            # With a location it is a header, which botocore reads.
             if "location" not in member.serialization:
                 name, read = _member(field, member)
                 if name in by_name:
@@ -82,7 +82,7 @@ _Member: TypeAlias = tuple[str, bool, Callable[[str], Any] | None, Structure | N
 
 
 class _Members(dict[str, "_Member | None"]):
-    """Those of one structure, by the tags that were met: namespaces do not count."""
+    """The members of one structure, by the tags that were met; namespaces do not count."""
 
     def __init__(self, by_name: Mapping[str, _Member]) -> None:
         super().__init__()
@@ -96,12 +96,12 @@ class _Members(dict[str, "_Member | None"]):
 
 
 def name_of(tag: str) -> str:
-    """What an element is called that ElementTree calls *tag*, without its namespace."""
+    """The name of an element that ElementTree calls *tag*: without the namespace."""
     return _NAMESPACE.sub("", tag)
 
 
 def moment_of(text: Any) -> datetime:
-    """When something was done. botocore tries every form, and a page has a thousand."""
+    """The time that *text* says; botocore would try every format, a thousand times for a page."""
     is_usual = isinstance(text, str) and text[-1:] == "Z"
     moment: datetime
     try:
@@ -121,7 +121,7 @@ _OF_TEXTS: Mapping[str, Callable[[str], Any] | None] = {
 
 
 def _member(field: str, shape: Any) -> tuple[str, _Member]:
-    """What the elements are called that are read as *field*, and how."""
+    """The name of the elements that are read as *field*, and how they are read."""
     name = str(shape.serialization.get("name", field))
     is_list = shape.type_name == "list"
     if is_list:

@@ -5,7 +5,8 @@ vendors name the same refusal in ways that become different Python types.
 
 The text is built here from what is known to hold no secret. An exception of botocore can carry the
 URL, the headers and, after a signature that does not match, all that was signed; so its own text is
-never passed on, it is nobody's cause, and of an answer only the error's code is shown (`answers`).
+never passed on, it is never the cause of an error, and of an answer only the error's code is shown
+(`answers`).
 """
 
 import errno
@@ -38,7 +39,7 @@ from fsspec_commit_stores.s3.answers import (
     why_of,
 )
 
-# Of a host that restarts as well: an ingress shows a certificate of its own meanwhile.
+# They also come while a host restarts: an ingress shows a certificate of its own meanwhile.
 _PASSING = (sdk.CredentialRetrievalError, sdk.MetadataRetrievalError, sdk.SSLError)
 _NO_CREDENTIALS = (
     sdk.CredentialRetrievalError,
@@ -88,7 +89,7 @@ def failed(
     answer = answer_of(error)
     operation = getattr(error, "operation_name", "")
     if answer is not None and operation in _FETCHING_CREDENTIALS:
-        # Not S3 has answered, and nothing was sent to it.
+        # It was not S3 that answered, and nothing was sent to S3.
         reply = Reply.REFUSED if reply_of(answer) is Reply.REFUSED else Reply.NOT_DONE
         code = answer.code if answer.has_code else answer.status
         why = (
@@ -102,7 +103,7 @@ def failed(
             why,
             reply_of(answer),
             number_of(answer),
-            # Of somebody else's nothing is believed, also not how long he wants to be left alone.
+            # Nothing of a foreign answer is believed, not even how long to leave the store alone.
             retry_after_s=None if answer.is_foreign else retry_after_s_in(answer.headers),
             is_overload=is_overload(answer),
         )
@@ -111,11 +112,11 @@ def failed(
 
 
 def is_of_all(error: BaseException, answer: Answer | None) -> bool:
-    """Whether what failed a request may fail any other of the same client.
+    """Whether what made a request fail may do so to any other of the same client.
 
     Args:
         error: What the client raised.
-        answer: What of it the store has said.
+        answer: What the store answered, if it did.
     """
     if answer is None or answer.is_foreign:
         return True
@@ -160,10 +161,10 @@ def _unanswered(request: S3Request, error: BaseException, *, has_left: bool) -> 
 
 
 def _unsent(request: S3Request, error: BaseException) -> StoreError:
-    """Of what failed while the client fetched credentials, or signed."""
+    """The failure of a request that failed while the client fetched credentials, or signed."""
     kind = type(error).__name__
     if type(error) is RuntimeError:
-        # So botocore says that what it was given anew has expired as well.
+        # This is how botocore says that the renewed credentials have expired as well.
         why = "the credentials have expired, and could not be renewed; log in again"
         return store_error(request, why, Reply.REFUSED, errno.EACCES)
     network = OSError | sdk.HTTPClientError | aiohttp.ClientError | ResponseParserError

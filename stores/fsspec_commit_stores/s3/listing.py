@@ -1,7 +1,7 @@
 """Listings, page by page as S3 gives them, and the deletion of all that one shows.
 
 A directory is a prefix that ends in a slash. A key that ends in one is what consoles and other
-file systems write to make an empty directory be seen: never a file, but gone with its directory.
+file systems write to make an empty directory visible: never a file, but deleted with its directory.
 
 Where versions are kept, entries come from `ListObjectVersions`, the one listing that names them; it
 also shows what is gone, so directories come from `ListObjectsV2` all the same.
@@ -43,11 +43,11 @@ from fsspec_commit_stores.s3.versions import Versions
 
 _DELETED_AT_ONCE_MAX = 1000
 _SHOWN_AT_ONCE_MAX = 256
-"""Up to so many names are shown only as both listings show them."""
+"""Up to this many names are shown only if both listings show the same."""
 _HELD_MAX = 2_000
-"""Of so many files, and those of one more page, each of several listings at once holds all."""
+"""Each of several concurrent listings holds at most this many files, and those of one more page."""
 _TRIES_MAX, _TRIES_OF_MANY = 64, 4
-# After every ASCII name in a directory: what is left to list of it after that is filtered out.
+# Sorts after every ASCII name in a directory; what is listed of it after that is filtered out.
 _LAST = "~"
 
 
@@ -95,13 +95,13 @@ class Listing:
     async def children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
         """What stands directly in *path*.
 
-        A page shows one moment, and is shown as it comes. `ListObjectVersions` takes several pages
-        where much was deleted, and of two files of which one always stands it may show neither. So
-        its names must be those that `ListObjectsV2` has shown, else both are asked again; of many
-        not for ever, and so many that they should not be held are shown as they come as well.
+        A page shows one moment, and is passed on as it comes. `ListObjectVersions` takes several
+        pages where much was deleted, and of two files of which one always stands it may show
+        neither. So its names must be those that `ListObjectsV2` has shown, else both are asked for
+        again: not for ever if they are many; too many to be held are passed on as they come, too.
 
         Raises:
-            StoreError: It was not shown, or files come and go all the time.
+            StoreError: A page was not given, or files come and go all the time.
         """
         asked = {"Prefix": below(self._bucket.key(path)), "Delimiter": "/"}
         kept = await self._versions.are_kept()
@@ -124,7 +124,7 @@ class Listing:
                     yield file
 
     async def list_at_once(self, path: StorePath) -> list[Entry | Directory | Unusable] | None:
-        """What stands directly in *path*, if one page of `ListObjectsV2` names it.
+        """What stands directly in *path*, if one page of `ListObjectsV2` names all of it.
 
         A page may have any number of keys, or none, and be followed by another.
         https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html
@@ -160,7 +160,7 @@ class Listing:
     async def list_in_order(
         self, path: StorePath, first: StorePath, last: StorePath
     ) -> tuple[list[StorePath], bool] | None:
-        """The first files in the directories *first* to *last* of *path*, and whether it is all."""
+        """The first files in *first* to *last*, and if that is all; ``None`` if out of order."""
         begin, end = below(self._bucket.key(first)), below(self._bucket.key(last))
         prefix = {"Prefix": below(self._bucket.key(path))}
         page = await self._page("list_objects_v2", path, prefix, {"StartAfter": begin})
@@ -172,9 +172,9 @@ class Listing:
         return [self._bucket.path(key) for key in shown], is_whole
 
     async def is_directory(self, path: StorePath) -> bool:
-        """Whether there is anything below *path*: one request, but where a page has nothing on it.
+        """Whether there is anything below *path*: one request, unless a page has nothing on it.
 
-        Servers skip so many deleted names a page, and say that there may be more.
+        Servers skip some number of deleted names per page, and say that there may be more.
         """
         prefix = below(self._bucket.key(path))
         async for page in self._object_pages(path, Prefix=prefix, MaxKeys=1):
@@ -186,19 +186,19 @@ class Listing:
         """Delete every key below *path*, a page by one request, from the front until none is left.
 
         From the front, because a server's place in a listing can be a number, which deletions
-        shift; but past pages with nothing on them. Where directories may be kept, they are named
-        after what was in them, as the console does: that removes an empty one, and is nothing
-        where there are none.
+        shift; but past pages with nothing on them. Where directories may be kept, the request names
+        them after what was in them, as the console does: that removes an empty one, and changes
+        nothing where there are none.
 
         Raises:
-            StoreError: Some are left: names the first of them.
+            StoreError: Some are left; the error names the first ones.
         """
         prefix = below(self._bucket.key(path))
         deleted = set[str]()
         directories = {prefix}
         limits = {"Prefix": prefix, "MaxKeys": _DELETED_AT_ONCE_MAX}
         place: dict[str, Any] = {}
-        # Of the pages without a key since the last one with some.
+        # The places of pages without a key since the last one with keys.
         continuations = Continuations(self._bucket, "list_objects_v2", path)
         while True:
             page = await self._page("list_objects_v2", path, limits, place)
@@ -229,7 +229,7 @@ class Listing:
         """Delete *paths*; where directories may be kept, those that are empty then as well.
 
         Raises:
-            StoreError: Some are left: names the first of them.
+            StoreError: Some are left; the error names the first ones.
         """
         keys = [self._bucket.key(path) for path in paths]
         prefix = below(self._bucket.key(within))
@@ -283,7 +283,7 @@ class Listing:
     ) -> Shown:
         """The directories on *pages*, and the files by their keys, without *prefix* itself.
 
-        No page is asked for after one with which there are more files than *files_max*.
+        No further page is asked for once there are more files than *files_max*.
         """
         directories: list[Directory] = []
         files: dict[str, Entry] = {}
@@ -350,8 +350,8 @@ class Listing:
     ) -> AsyncIterator[dict[str, Any]]:
         """Every page; what is left of *left_out* when a page ends in it is jumped over.
 
-        Who lists can begin again, but go on only here: so the pages after the first are asked for
-        until they are given.
+        A caller can begin a listing again, but only here can one be continued: so the pages after
+        the first are asked for until they are given.
 
         Raises:
             StoreError: A page was not given, or says that there is more and not where.
@@ -382,8 +382,8 @@ class Listing:
     ) -> dict[str, Any]:
         """One page, of the place that was asked for.
 
-        A cache that leaves the query out, or a proxy that reads a plus as a space, answers with
-        another one; what that shows would be deleted, or taken for a file of the destination.
+        A cache that ignores the query, or a proxy that reads a plus as a space, answers with
+        another page; what that shows would be deleted, or taken for a file of the destination.
 
         Raises:
             StoreError: It was not given, is of another place, or does not say what it lists.

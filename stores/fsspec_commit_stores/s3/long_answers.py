@@ -1,9 +1,9 @@
 """Answers with long documents, such as pages of listings, read once and not twice by botocore.
 
 botocore parses each answer to see whether a success is an error in disguise, parses it again, and
-looks up each field: two thirds of the CPU that a page of a thousand files takes. Of what is plainly
-a page it is spared all three. It makes and sends the request all the same, and does after this what
-it does after reading an answer itself; and what is not plainly a page it reads as ever.
+looks up each field: two thirds of the CPU that a page of a thousand files takes. For an answer that
+is plainly a page, all three are spared. botocore makes and sends the request all the same, does
+afterwards what it does after reading an answer itself, and still reads what is not plainly a page.
 
 Its event ``before-parse`` is for that: what a handler of it has read is part of the answer, and of
 an empty document botocore reads nothing.
@@ -20,15 +20,15 @@ from fsspec_commit_stores.s3.provenance import note_form
 from fsspec_commit_stores.s3.templates.handlers import Handlers
 
 LONG = ("list_multipart_uploads", "list_object_versions", "list_objects_v2", "list_parts")
-"""What is answered with up to a thousand of something."""
-# One of any service comes before those of S3, of which one parses what is there.
+"""Methods that are answered with up to a thousand of something."""
+# A handler for any service is called before those for S3, one of which parses the body.
 _EVENT = "before-parse.*"
 _ENCODING = "utf-8"
 _log = logging.getLogger("fsspec_commit")
 
 
 class LongAnswers:
-    """Reads those to one client."""
+    """Reads the long answers to one client."""
 
     def __init__(self, model: Any, handlers: Handlers) -> None:
         """Read what *model*, the service's own description, describes.
@@ -90,7 +90,7 @@ class LongAnswers:
 
 
 def read_long_answers(client: Any, *, by_template: bool) -> None:
-    """Have those to *client* read here.
+    """Have long answers to *client* read here.
 
     Args:
         client: aiobotocore's.

@@ -1,8 +1,8 @@
 """What a server shows of a file, believed only where it is the server's own word.
 
 A login page says 200, with an etag of its own, to whoever looks at a file or reads it. S3 marks its
-answers. Of a server that marks nothing, the nonce beside a content of ours tells it, and of any
-other content a listing, whose form no page has.
+answers. Where a server marks nothing, the nonce beside a content of ours shows that the answer is
+its own, and for any other content a listing does, whose form no login page has.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ async def check_shown(
         answer: What was answered; its body has been read, or closed.
 
     Raises:
-        StoreError: It may be somebody else's, or it was replaced between the two looks
+        StoreError: The answer may be somebody else's, or the file was replaced between two looks
             (`Reply.NOT_DONE`: ask again).
     """
     if is_marked(headers_of(answer)) or nonce_of(answer) is not None:
@@ -42,7 +42,7 @@ async def check_shown(
 
 
 async def _listed(bucket: Bucket, path: StorePath) -> Mapping[str, Any] | None:
-    """Of all keys that begin with a name, the name itself comes first."""
+    """The file *path* as it is listed: of all keys that begin with a name, the name comes first."""
     key = bucket.key(path)
     page = await bucket.send("list_objects_v2", path, Prefix=key, MaxKeys=1)
     contents: list[Mapping[str, Any]] = page.get("Contents") or []
@@ -50,7 +50,7 @@ async def _listed(bucket: Bucket, path: StorePath) -> Mapping[str, Any] | None:
 
 
 def _is_of(listed: Mapping[str, Any] | None, answer: Mapping[str, Any]) -> bool:
-    """Whether *answer* is of the *listed* file: by its etag, or its size where none is listed."""
+    """Whether *answer* is of the *listed* file: by its etag, or its size if no etag is listed."""
     if listed is None:
         return False
     if etag_of(listed):
@@ -59,5 +59,5 @@ def _is_of(listed: Mapping[str, Any] | None, answer: Mapping[str, Any]) -> bool:
 
 
 def _strong(etag: str) -> str:
-    """Without what a proxy that compresses puts before it."""
+    """*etag* without what a compressing proxy puts before it."""
     return etag.removeprefix("W/").strip('"')

@@ -37,9 +37,9 @@ _PART_BYTES_MAX = 5 << 30
 _TEMPLATES = "request_templates"
 _LOADER = Loader()
 _ONCE = "fsspec-commit"
-"""Of a handler that a client has from its session, if the session is ours."""
+"""The id of a handler that a client has from its session already, if the session is ours."""
 _RENEWED_S = 600
-"""How long before their end botocore must have others; before that it only tries."""
+"""How long before their end botocore must have renewed credentials; earlier it only tries."""
 
 # What boto3, pyarrow, polars and others call options of s3fs, in small letters and without `aws_`.
 _OF_OTHERS = {
@@ -65,7 +65,7 @@ _PROTOCOL = Capabilities(
     whole_object_publish=True,
     token_survives_rename=False,
 )
-# What a directory bucket has beyond that; its etags may stay what they were, or not.
+# What a directory bucket has beyond that; a rename may keep the etag, or not.
 _DIRECTORY = {
     "atomic_rename": AtomicRename.FILE,
     "exclusive_rename": None,
@@ -92,7 +92,7 @@ def capabilities_of(bucket: str, endpoint: str, *, single_writer: bool) -> Capab
 def part_bytes_of(url: str, options: OpenOptions) -> int | None:
     """How long the user wants every part of an upload but the last to be.
 
-    By the option by which s3fs itself is told so.
+    Taken from the option by which s3fs itself is told so.
 
     Raises:
         RequestError: S3 takes no such parts.
@@ -116,13 +116,13 @@ def wants_templates(url: str, options: OpenOptions) -> bool:
 
 
 class _Configuration(AioConfig):  # type: ignore[misc]  # aiobotocore ships no types
-    """What clients are configured by where nothing else is said.
+    """How clients are configured where nothing else is said.
 
-    Older releases of aiobotocore forget a way to the network, theirs and ours, where something is.
+    Older releases of aiobotocore forget the way to the network, theirs or ours, as they merge two.
     """
 
     def merge(self, other_config: Any) -> Any:
-        """The configuration by *other_config*, and by this one where that says nothing."""
+        """*other_config*, completed by this configuration where it says nothing."""
         merged = super().merge(other_config)
         merged.http_session_cls = SendingOnce
         merged.connector_args = other_config.connector_args or merged.connector_args
@@ -142,7 +142,7 @@ class RenewingOnce(AioSession):  # type: ignore[misc]  # aiobotocore ships no ty
 
 
 async def _renewed(credentials: AioRefreshableCredentials, renewal: Renewal) -> Any:
-    """The credentials of now. As long as they are good, nobody waits for who renews them."""
+    """The current credentials. As long as they are good, nobody waits for their renewal."""
     frozen = partial(AioRefreshableCredentials.get_frozen_credentials, credentials)
     return await (renewal.run(frozen) if credentials.refresh_needed(_RENEWED_S) else frozen())
 
@@ -165,7 +165,7 @@ async def filesystem_of(
         given.get("endpoint_url"),
         _mapping(given, "client_kwargs", url).get("endpoint_url"),
     ):
-        # Of libraries below some log it, and none makes anything of it.
+        # Some of the libraries below log it, and none makes use of it.
         if isinstance(endpoint, str) and re.search(r"[@?#]", endpoint):
             raise _invalid(url, "endpoint_url= takes no user, no password and no query")
     client_config: dict[str, Any] = {
@@ -228,10 +228,10 @@ def checksum_of(client: Any) -> str | None:
 
 
 def _session(options: Mapping[str, Any]) -> RenewingOnce:
-    """The session that s3fs would make, with what is the same for all of them made once a process.
+    """The session that s3fs would make, but what all sessions share is made once per process.
 
-    To read the service's description is most of what it costs to open a store, and to register
-    botocore's own handlers half of the rest.
+    Reading the service's description is most of what it costs to open a store, and registering
+    botocore's own handlers is half of the rest.
     """
     hooks = {
         "event_hooks": copy(_emitter(tuple(map(tuple, handlers.BUILTIN_HANDLERS)))),
@@ -249,7 +249,7 @@ def _session(options: Mapping[str, Any]) -> RenewingOnce:
 
 
 def _name_sender(filesystem: s3fs.S3FileSystem) -> None:
-    """Unless the user has named the sender, or the application, in one of botocore's ways."""
+    """Name us as the sender, unless the user names one, or an application, in botocore's ways."""
     given = filesystem.config_kwargs
     named = filesystem.session.get_config_variable("user_agent_appid")
     if not named and not given.keys() & {"user_agent", "user_agent_appid"}:
@@ -258,7 +258,7 @@ def _name_sender(filesystem: s3fs.S3FileSystem) -> None:
 
 @lru_cache(maxsize=1)
 def _emitter(builtin: tuple[tuple[Any, ...], ...]) -> AioHierarchicalEmitter:
-    """An emitter with botocore's own handlers, to be copied; whoever adds one gets another."""
+    """An emitter with botocore's own handlers, to be copied; another one if these change."""
     emitter = AioHierarchicalEmitter()
     events = EventAliaser(emitter)
     for name, handler, *order in builtin:
@@ -299,7 +299,7 @@ def _not_opened(url: str, place: Place, error: Exception) -> StoreError | Reques
         return invalid_option(url, "there is no profile of that name; check profile=")
     request = S3Request("open", place.root, "s3:ListBucket", "the endpoint")
     if isinstance(error, ValueError):
-        # Of an endpoint that is no URL; it may hold a password.
+        # About an endpoint that is not a URL; its text may hold a password.
         why = (
             "an option is not valid; check endpoint_url= (https://host:port), region_name and the "
             "profile"

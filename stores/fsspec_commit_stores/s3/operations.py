@@ -1,7 +1,7 @@
 """Every request that is ever sent: its name, what a policy must allow for it, and its answer.
 
-What an answer of success looks like is documented for each of them, and taken for nothing else: a
-page that says 200 to everything would otherwise have deleted a file, or listed a directory.
+What a success looks like is documented for each of them, and nothing else is taken for one: a page
+that says 200 to everything would otherwise count as having deleted a file, or listed a directory.
 """
 
 from dataclasses import dataclass
@@ -92,4 +92,4 @@ OPERATIONS = {
         ("ListMultipartUploadsResult",),
     ),
 }
-"""By the client's method."""
+"""Every operation, by the name of the client's method."""

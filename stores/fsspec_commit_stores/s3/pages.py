@@ -11,9 +11,9 @@ Shown: TypeAlias = tuple[list[Directory], dict[str, Entry]]
 """Directories, and files by their keys."""
 
 ENCODED: Mapping[str, Any] = {"EncodingType": "url"}
-"""The parameters by which names are asked for that XML cannot say. Who asks so decodes them."""
+"""The parameters that ask for encoded names, for XML cannot say all; the caller decodes them."""
 
-# A key has so many bytes, and three characters each where it is encoded.
+# A key has up to 1,024 bytes, each of which is three characters where it is encoded.
 _KEPT_LENGTH_MAX = 3 * 1024
 
 _KINDS = ("Contents", "Versions", "DeleteMarkers")
@@ -23,7 +23,7 @@ _NAMES = (*((kind, "Key") for kind in _KINDS), ("CommonPrefixes", "Prefix"))
 def decode(page: dict[str, Any]) -> None:
     """Decode the names on a page that says that they are encoded.
 
-    As botocore would, where nobody asks but botocore: it begins with each name anew.
+    botocore does the same where it has asked for that itself, but decodes each name anew.
     """
     if not is_encoded(page):
         return
@@ -34,19 +34,19 @@ def decode(page: dict[str, Any]) -> None:
 
 
 def _decode(told: dict[str, Any], field: str) -> None:
-    """Decode one *field*, if it is there; of one that is there twice botocore makes no text."""
+    """Decode one *field*, if it is there; botocore makes no text of one that is there twice."""
     name = told.get(field)
     if isinstance(name, str):
         told[field] = decoded(name)
 
 
 def is_encoded(page: Mapping[str, Any]) -> bool:
-    """Whether a page says so of its names."""
+    """Whether a page says that its names are encoded."""
     return bool(page.get("EncodingType") == ENCODED["EncodingType"])
 
 
 def decoded(name: str) -> str:
-    """An encoded *name*. Of files in one directory all but the name is decoded once."""
+    """An encoded *name*, decoded. For files in one directory, the directory is decoded once."""
     directory, slash, last = name.rpartition("/")
     if "%" in last or "+" in last:
         last = unquote_plus(last)
@@ -66,7 +66,7 @@ def next_place(page: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def text_in(told: Mapping[str, Any], field: str) -> str:
-    """What a *field* says; nothing where it is not there, or is there twice, as no text then."""
+    """The text of a *field*; empty where it is missing, or is there twice and so no text."""
     text = told.get(field)
     return text if isinstance(text, str) else ""
 
@@ -84,7 +84,7 @@ def keys_on(page: Mapping[str, Any]) -> list[bytes]:
 
 
 def names_on(page: Mapping[str, Any]) -> Iterator[str]:
-    """Every key on a page, and every directory; empty where the page does not say which one."""
+    """Every key and every directory on a page; an empty name where the page does not say it."""
     for kind in _KINDS:
         for one in page.get(kind) or ():
             yield text_in(one, "Key")

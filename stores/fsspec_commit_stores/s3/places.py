@@ -43,5 +43,5 @@ def is_directory_bucket(bucket: str) -> bool:
 
 
 def is_verified(bucket: str, endpoint: str) -> bool:
-    """Whether what AWS documents of S3 holds there: it serves it itself, by this name."""
+    """Whether what AWS documents of S3 holds there: AWS itself serves S3 under this name."""
     return is_aws(endpoint) and not bucket.endswith(_OTHER_STORES)

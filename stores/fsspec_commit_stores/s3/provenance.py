@@ -1,11 +1,12 @@
 """Who has answered: S3, or somebody on the way to it, such as a proxy, an ingress or a login page.
 
 S3 marks what it says by an id of the request; so does every server that was tried. Errors also come
-as a document with a code, of which nobody else knows the form. What is marked by neither says
-nothing of what was done, whatever its status.
+as a document with a code, in a form that nobody else uses. What is marked by neither says nothing
+of what was done, whatever its status.
 
-Not every server marks what succeeds. Which do is learnt from their answers: whoever has marked one
-marks them all, and AWS always. Of the others the documented status and form must do.
+Not every server marks its successes. Which do is learnt from their answers: a server that has
+marked one marks them all, and AWS always does. For the others the documented status and form must
+do.
 """
 
 import re
@@ -16,7 +17,7 @@ from urllib.parse import urlsplit
 
 from fsspec_commit_stores.s3.operations import Operation
 
-# Those of S3. A machine, a load balancer or a gateway that anybody rents there has another one.
+# The hosts of S3. A machine, a load balancer or a gateway that one rents there has another name.
 _AWS = re.compile(
     r"(?:.+\.)?s3(?:[a-z]*-[a-z0-9-]+)?(?:\.dualstack)?(?:\.[a-z]+(?:-[a-z]+)+-[0-9]+)?(?:\.vpce)?"
     r"\.amazonaws\.(?:com|com\.cn|eu)"
@@ -58,7 +59,7 @@ def note_form(
     """
     body = response_dict["body"]
     form = _form(body) if isinstance(body, bytes) else STREAMED
-    # Once: by whoever reads it in botocore's place nothing is left of it.
+    # Only once: whoever reads the answer in botocore's place leaves nothing of it.
     customized_response_dict.setdefault(FORM, form)
 
 
@@ -93,7 +94,7 @@ class Provenance:
 
 
 def _form(body: bytes) -> str:
-    """The name of a document; of what is none, what no document is called."""
+    """The name of a document; for anything else, a text that is no document's name."""
     found = _ROOT.match(body)
     if _is_doubly_truncated(body):
         return "a page that says twice whether there is more"
@@ -105,7 +106,7 @@ def _form(body: bytes) -> str:
 def _is_doubly_truncated(body: bytes) -> bool:
     """Whether a page says twice whether there is more: to botocore that is "no", whatever it says.
 
-    Once is one tag or two, which is counted in no time; a file may be called so as well.
+    Said once, it is in one tag or two, which are counted fast; a file may have that name as well.
     """
     if body.count(_IS_TRUNCATED) <= 2:  # noqa: PLR2004  # see above
         return False

@@ -1,11 +1,11 @@
 """Calls of the client that end where the network begins: nothing of them is sent.
 
-What botocore sends for some parameters is seen by letting it go so far. What it makes of an answer
-that came by another way is seen by letting it go so far and handing it the answer there: with all
-that its parsers, its handlers of events and its classes of errors make of one.
+Letting botocore go that far shows what it sends for some parameters. Letting it go that far and
+handing it an answer that came by another way shows what it makes of the answer, with all that its
+parsers, its event handlers and its error classes do.
 
-Where that is, botocore's event ``before-send`` says: what a handler of it returns, or raises, takes
-the place of what the network would.
+That point is botocore's event ``before-send``: what a handler of it returns, or raises, takes the
+place of what the network would.
 """
 
 from collections.abc import Mapping
@@ -30,11 +30,11 @@ Outcome: TypeAlias = Received | aiohttp.ClientResponse | Exception
 
 
 class UnreadAnswerError(Exception):
-    """An answer that came, and that the client did not come to read: it failed before."""
+    """An answer came that the client never got to read, because it failed before."""
 
 
 class UncaughtError(Exception):
-    """The client does not send where it is waited for; it may have sent something."""
+    """The client did not send where it was to be caught; it may have sent something."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -42,13 +42,13 @@ class Caught:
     """A request as aiobotocore hands it to aiohttp; with all its secrets.
 
     Attributes:
-        session: Through which.
+        session: Through which it goes.
         method: Of HTTP.
         url: Encoded.
         headers: As they are sent.
-        body: ``None`` where it is none that is held whole.
+        body: ``None`` where it is not held whole.
         proxy: Through which it goes, if it does.
-        proxy_headers: What that one is told.
+        proxy_headers: What the proxy is told.
         is_known: Whether that is all that aiohttp was told.
     """
 
@@ -63,7 +63,7 @@ class Caught:
 
 
 class Rehearsals:
-    """Those of one client."""
+    """The rehearsals of one client."""
 
     def __init__(self, client: Any, connections: SendingOnce) -> None:
         self._client = client
@@ -73,7 +73,7 @@ class Rehearsals:
         """What the client's *method* would send.
 
         Raises:
-            UncaughtError: See there.
+            UncaughtError: The client did not send where it was to be caught.
             Exception: The client failed before.
         """
         stage = _Catching(self._connections)
@@ -86,10 +86,10 @@ class Rehearsals:
     async def retell(
         self, method: str, parameters: Mapping[str, Any], outcome: Outcome
     ) -> dict[str, Any]:
-        """What the client's *method* makes of what a request has come to that was sent for it.
+        """What the client's *method* makes of the *outcome* of a request that was sent for it.
 
         Raises:
-            UnreadAnswerError: It failed before it came to that, as for want of credentials.
+            UnreadAnswerError: It failed before it read that, as for want of credentials.
             Exception: What it makes of a failure.
         """
         stage = _Retelling(self._connections, outcome)
@@ -108,7 +108,7 @@ class Rehearsals:
 
 
 class _CurtainError(BaseException):
-    """The end of a call that was caught. No `Exception`, so that nobody makes anything of it."""
+    """The end of a call that was caught. Not an `Exception`, so that nobody handles it."""
 
 
 class _Rehearsal(Sending):
@@ -124,7 +124,7 @@ class _Rehearsal(Sending):
 
 
 class _Stage(AIOHTTPSession):  # type: ignore[misc]  # aiobotocore ships no types
-    """The client's way to the network, which ends before it; with what is made of it on that way.
+    """The client's way to the network, which ends before it, with all that happens on that way.
 
     Attributes:
         connections: Those of the client.
@@ -161,7 +161,7 @@ class _Catching(_Stage):
 
 
 class _Retelling(_Stage):
-    """Tells what a request has come to, once: nobody has asked a second time."""
+    """Hands out the outcome of a request, once: only one request was sent."""
 
     def __init__(self, connections: SendingOnce, outcome: Outcome) -> None:
         super().__init__(connections)
@@ -183,7 +183,7 @@ class _Retelling(_Stage):
 
 
 class _Answer:
-    """As much of one of aiohttp's as aiobotocore looks at."""
+    """As much of an aiohttp answer as aiobotocore looks at."""
 
     def __init__(self, received: Received, url: URL) -> None:
         self.url = url
@@ -193,7 +193,7 @@ class _Answer:
 
     @property
     def headers(self) -> CIMultiDictProxy[str]:
-        """What older releases look at."""
+        """The headers, which older releases look at."""
         return self._received.headers
 
     async def read(self) -> bytes:
@@ -201,7 +201,7 @@ class _Answer:
 
 
 def _whole(data: Any) -> bytes | None:
-    """What is sent, if it can be had at once."""
+    """The whole of *data*, if it is available at once."""
     if data is None or isinstance(data, bytes):
         return data or b""
     value = getattr(data, "getvalue", None)

@@ -2,7 +2,7 @@
 
 https://docs.aws.amazon.com/AmazonS3/latest/API/API_RenameObject.html: atomic, in one bucket, on
 condition of what stands at both names; all metadata is kept, and with it our nonce. Whether the
-etag is kept nobody says.
+etag is kept is not documented.
 """
 
 from typing import Any
@@ -31,11 +31,11 @@ class S3Renames:
     ) -> None:
         """Rename an object, atomically on condition of *token* and of *expecting*.
 
-        Each request has a `ClientToken` of its own, which botocore makes: with that of another
-        one, a rename would be answered as done that was done long ago, and undone since.
+        Each request has a `ClientToken` of its own, which botocore makes: with that of an earlier
+        request, S3 would report as done a rename that was done long ago, and undone since.
 
         Raises:
-            StoreError: It was not renamed, or it is not known.
+            StoreError: It was not renamed, or it is not known whether it was.
         """
         conditions: dict[str, Any] = {}
         if token is not None:

@@ -1,6 +1,6 @@
 """One request at a time to one bucket: the user's parameters and ours, sent once, classified.
 
-The client is called itself, not through s3fs, which would try again five times and drop every
+The client is called directly, not through s3fs, which would try again five times and drop every
 parameter that it does not know: an unknown ``IfNoneMatch`` would become an unconditional write.
 """
 
@@ -29,7 +29,7 @@ from fsspec_commit_stores.s3.provenance import Provenance, is_aws
 from fsspec_commit_stores.s3.sending import Sending
 from fsspec_commit_stores.s3.templates.calls import Calls
 
-# Meant for the data: a record that is archived, or cached on the way, is one that nobody can read.
+# Meant for the data: an archived record cannot be read, and a cached one may be out of date.
 _OF_DATA = frozenset(
     {
         "CacheControl",
@@ -120,17 +120,18 @@ class Bucket(Requests):
     async def request(
         self, /, method: str, path: StorePath, *, as_record: bool = False, **parameters: Any
     ) -> dict[str, Any]:
-        """Send one request about *path*, once; what takes a key gets that of *path*.
+        """Send one request about *path*, once; a method that takes a key gets that of *path*.
 
         Args:
             method: Of the client.
             path: What it is about, for messages.
-            as_record: What is written is no data: the user's storage class and the like stay out.
+            as_record: What is written is not data: the user's storage class and the like stay out.
             parameters: Ours; they win over the user's, and are never left out.
 
         Raises:
-            RequestFailedError: It was not done, or it is not known.
-            StoreError: One of ours is unknown to the installed botocore (`Reply.REFUSED`).
+            RequestFailedError: It was not done, or it is not known whether it was.
+            StoreError: The installed botocore does not know the method's operation, or one of
+                *parameters* (`Reply.REFUSED`).
             RuntimeError: The store is closed.
         """
         told = self._told(method, path, parameters, as_record=as_record)
@@ -154,14 +155,14 @@ class Bucket(Requests):
                 # What botocore takes for a success.
                 doubted = ClientError(answer, request.name)
                 failure = self._failed(self.described(method, path, parameters), doubted)
-        # Outside, so that the exception of the client, which may hold secrets, is no context of it.
+        # Outside, so that the exception of the client, which may hold secrets, is not its context.
         raise failure
 
     async def look(self, path: StorePath) -> dict[str, Any]:
         """What stands at *path*, by a HEAD; a server that refuses it without a mark is asked again.
 
-        The answer to a HEAD has no body, so nothing else tells its 404 from an ingress's. That to a
-        GET has one.
+        The answer to a HEAD has no body, so nothing but a mark tells its 404 from an ingress's. The
+        answer to a GET has a body.
 
         Raises:
             RequestFailedError: As `request` does.
@@ -228,7 +229,7 @@ class Bucket(Requests):
         return with_crc32(told) if "Body" in told and self._calculates(told["Body"]) else told
 
     def _calculates(self, body: bytes) -> bool:
-        """Whether its checksum is calculated here."""
+        """Whether the checksum of *body* is calculated here."""
         return self.checksum == CRC32 and len(body) <= self._calculated_bytes_max
 
     def _failed(

@@ -1,6 +1,6 @@
 """Whether a request has left for the network: what fails before that has certainly not happened.
 
-A client fails early as well, where it signs or fetches credentials, and by exceptions of any class.
+A client can fail early, while it signs or fetches credentials, with exceptions of any class.
 """
 
 from contextvars import ContextVar, Token
@@ -11,8 +11,8 @@ class Sending:
     """One call of the client, from its beginning to its end.
 
     Attributes:
-        has_left: Whether the request was handed to the network; not that of a question which the
-            client asks beforehand, such as for a session's credentials.
+        has_left: Whether the request was handed to the network. A request that the client sends
+            beforehand, such as for a session's credentials, does not count.
     """
 
     def __init__(self, operation: str) -> None:
@@ -43,7 +43,7 @@ class Sending:
         return self.instead(request) if is_own else None
 
     def instead(self, request: Any) -> Any:  # noqa: ARG002  # it is sent
-        """What takes the place of an answer."""
+        """What takes the place of an answer; nothing, where *request* is to be sent."""
         return None
 
 
@@ -51,6 +51,6 @@ _current: ContextVar[Sending | None] = ContextVar("sending", default=None)
 
 
 def note_sending(event_name: str, request: Any = None, **_: Any) -> Any:
-    """Tell the call that is under way; for botocore's event ``before-send``."""
+    """Tell the call under way what it sends; a handler of botocore's event ``before-send``."""
     sending = _current.get()
     return None if sending is None else sending.note(event_name, request)

@@ -1,8 +1,8 @@
 """The S3 adapter: every verb one request through the client of the user's own s3fs.
 
-A destination is a bucket or a prefix in one. There are no directories: what a key says before its
-last slash is one as long as there is such a key, so nothing has to be made and `within` holds of
-itself. There are no links, and no renames but in directory buckets.
+A destination is a bucket or a prefix in one. There are no directories: what stands in a key before
+its last slash counts as one as long as there is such a key, so none has to be made and `within`
+always holds. There are no links, and no renames but in directory buckets.
 """
 
 import errno
@@ -51,8 +51,8 @@ from fsspec_commit_stores.s3.writing import S3Writer
 class S3Store(HttpStore):
     """A destination in one bucket.
 
-    Opening sends nothing, but what finds the credentials, and where a committer is to be chosen
-    the question whether the bucket keeps versions. One loop's own, like its client.
+    Opening sends nothing but what it takes to find the credentials and, where a committer is to be
+    chosen, the question whether the bucket keeps versions. It belongs to one loop, like its client.
     """
 
     directories = None
@@ -99,7 +99,7 @@ class S3Store(HttpStore):
             client,
             is_verified=is_verified(place.bucket, self._bucket.endpoint),
         )
-        # The caller's own s3fs may have been given fewer.
+        # The caller's own s3fs may have been given fewer connections.
         self.in_flight_max = min(self.in_flight_max, sdk.meta.config.max_pool_connections)
 
     @classmethod
@@ -112,7 +112,7 @@ class S3Store(HttpStore):
         Raises:
             RequestError: The URL names no directory in a bucket, or an option makes no sense.
             StoreError: There are no credentials where the options say they are; when choosing,
-                also that the store cannot be reached or refuses them.
+                also: the store cannot be reached or refuses them.
         """
         place = place_of(url)
         wanted_bytes = part_bytes_of(url, options)
@@ -193,7 +193,7 @@ class S3Store(HttpStore):
             return b""
         data = await self._body(path, answer)
         if answer["ResponseMetadata"]["HTTPStatusCode"] == HTTPStatus.OK:
-            return data[start : start + length]  # of a server that does not mind ranges
+            return data[start : start + length]  # from a server that ignores ranges
         shown = str(answer.get("ContentRange", ""))
         if not is_span(shown, len(data), start=start, length=length):
             raise self._bucket.doubt("get_object", path, ANOTHER_PART)
@@ -224,7 +224,7 @@ class S3Store(HttpStore):
         """Write a small file whole, atomically on condition of *expecting*.
 
         Raises:
-            StoreError: It was not written, or it is not known.
+            StoreError: It was not written, or it is not known whether it was.
         """
         if not isinstance(expecting, Expect):
             await self._versions.check(path, expecting, method="put_object")
@@ -250,8 +250,8 @@ class S3Store(HttpStore):
     def go_by(self, facts: Capabilities) -> None:
         """Name versions in tokens, or not, as the driver of the job does.
 
-        Who may not ask whether the bucket keeps versions would take it for one without, and an
-        old file that stands for another than the one that was listed.
+        A process that may not ask whether the bucket keeps versions would take it for one without,
+        and would take an old file that is still there for another one than was listed.
         """
         is_known = facts.unique_tokens is not None
         self._versions.kept = facts.tells_contents_apart if is_known else None
@@ -270,14 +270,14 @@ class S3Store(HttpStore):
             raise error.failure from None
 
     async def _body(self, path: StorePath, answer: Mapping[str, Any]) -> bytes:
-        # Read before it is checked: as many answers as there are connections would keep them all,
-        # and each wait for one on which to ask.
+        # Read before it is checked: answers that are not read could keep all the connections, while
+        # each waits for one on which to check it.
         data = await self._bucket.body(answer, path)
         await self._check_shown("get_object", path, answer)
         return data
 
     async def _check_shown(self, method: str, path: StorePath, answer: Mapping[str, Any]) -> None:
-        # A directory bucket cannot list a single name; and AWS, who alone has them, marks.
+        # A directory bucket cannot list a single name; AWS, which alone has these, marks answers.
         if not self._is_directory_bucket:
             await check_shown(self._bucket, method, path, answer)
 

@@ -4,7 +4,7 @@ The nonce of an upload is in the metadata that its object will have, so it is se
 not in a listing of uploads: a listed upload has an empty one.
 
 The token of a part is its etag and the checksum that S3 answered, ``<etag>;CRC32=<base64>``: both
-come back when the upload is completed, so that S3 checks that it puts together what was sent.
+are sent back to complete the upload, so that S3 checks that it puts together what was sent.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -124,7 +124,7 @@ class S3Adoption:
         return replace(stored, token=Token(f"{known};{checksum}")) if checksum else stored
 
     def has_bytes_of(self, stored: Part, sent: Part) -> bool:
-        """Whether length and checksum are the same; an etag is not that of the bytes with KMS."""
+        """Whether length and checksum are the same; with KMS, an etag is not that of the bytes."""
         sums = [part.token.partition(";")[2] for part in (stored, sent)]
         return bool(sums[0]) and sums[0] == sums[1] and stored.size_bytes == sent.size_bytes
 
@@ -144,8 +144,8 @@ class S3Uploads:
         """Begin an upload of *path* with *nonce* in its metadata; of data, unless *as_record*.
 
         Raises:
-            StoreError: It was not begun; or it is not known, and then one may be pending that
-                nobody knows but a listing.
+            StoreError: It was not begun; or it is not known whether it was, and then an upload may
+                be pending that only a listing shows.
         """
         checksum = self._bucket.checksum
         algorithm = {} if checksum is None else {"ChecksumAlgorithm": checksum}
@@ -162,10 +162,11 @@ class S3Uploads:
         return PendingUpload(path=path, upload_id=str(answer["UploadId"]), nonce=nonce)
 
     async def put_part(self, upload: PendingUpload, number: int, data: bytes) -> Part:
-        """Store part *number*; the later one of a number stands.
+        """Store part *number*; a later part of the same number replaces it.
 
         Raises:
-            StoreError: It was not stored, or it is not known; storing it again is harmless.
+            StoreError: It was not stored, or it is not known whether it was; storing it again is
+                harmless.
         """
         checksum = self._bucket.checksum
         algorithm = {} if checksum is None else {"ChecksumAlgorithm": checksum}
@@ -186,8 +187,8 @@ class S3Uploads:
         """Make the object visible, whole, on condition of *expecting*.
 
         Raises:
-            StoreError: It was not done, or it is not known. "No such upload" is a refusal: it is
-                also what is answered when the upload has been completed before.
+            StoreError: It was not done, or it is not known whether it was. "No such upload" is a
+                refusal: S3 also answers so when the upload has been completed before.
         """
         await self.finish(upload, expecting=expecting)
 
@@ -211,10 +212,10 @@ class S3Uploads:
 
     @raising_store_errors
     async def abort(self, upload: PendingUpload) -> None:
-        """Drop the upload and its parts; one that is gone is done.
+        """Drop the upload and its parts; one that is gone counts as dropped.
 
         Raises:
-            StoreError: It was not done, or it is not known.
+            StoreError: It was not done, or it is not known whether it was.
         """
         method = "abort_multipart_upload"
         try:
@@ -229,7 +230,7 @@ class S3Uploads:
             raise self._bucket.doubt(method, upload.path, f"{_UNMARKED} {left}")
 
     async def _why_left(self, upload: PendingUpload) -> str | None:
-        """Why it may be pending still; ``None`` where it is not, or nobody may ask for that."""
+        """Why *upload* may still be pending; ``None`` if it is not, or if we may not ask."""
         key = self._bucket.key(upload.path)
         try:
             async with aclosing(self._listed(upload.path, key)) as listed:
@@ -257,7 +258,7 @@ class S3Uploads:
         try:
             async with aclosing(self._listed(prefix, below)) as listed:
                 async for one in listed:
-                    # Some servers do not mind the prefix.
+                    # Some servers ignore the prefix.
                     if one.key.startswith(below):
                         yield PendingUpload(
                             path=self._bucket.path(one.key),
@@ -312,7 +313,7 @@ class S3Uploads:
             path: The directory, for messages.
             below: The prefix.
             place: Where the page before said that this one begins.
-            before: The last key that was listed whole: all of the next one is listed again.
+            before: The last key that was listed whole: the next one is listed again, whole.
         """
         method = "list_multipart_uploads"
         listing: dict[str, Any] = {"Prefix": below, **ENCODED}
@@ -337,6 +338,6 @@ def _decoded(page: Mapping[str, Any], text: str) -> str:
 
 
 def _begun(listed: Mapping[str, Any]) -> datetime | None:
-    """When a listed upload was begun; ``None`` if the server does not say, or not where."""
+    """When a listed upload was begun; ``None`` if the server does not say, or no time zone."""
     begun = listed.get("Initiated")
     return begun if isinstance(begun, datetime) and begun.tzinfo is not None else None

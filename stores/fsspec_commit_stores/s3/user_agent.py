@@ -1,4 +1,4 @@
-"""What each request says of who sends it, put together once."""
+"""The ``User-Agent`` of requests, put together once."""
 
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def user_agent_of(session: Any) -> str:
-    """The words for every request of *session*: ours, and those botocore's sessions use.
+    """The ``User-Agent`` of requests of *session*: our words, and those of botocore's sessions.
 
     botocore puts its own together twice a request, from a hundred pieces: a tenth of what a small
     request costs. It adds `session.user_agent_extra` to these.
@@ -14,7 +14,7 @@ def user_agent_of(session: Any) -> str:
     words: str = session.user_agent()
     extra = session.user_agent_extra
     ours = f"{_ourselves()} {words.removesuffix(f' {extra}') if extra else words}"
-    # Of the environment it takes any; what it puts together itself it makes fit for a header.
+    # botocore takes any text from the environment; only its own is made fit for a header.
     return "".join(one if one.isascii() and one.isprintable() else "-" for one in ours)
 
 

@@ -4,11 +4,11 @@ An etag comes back when equal bytes are written again; a version id never does. 
 versions a token is ``"<version id> <etag>"``: one string, so that it stays what it is in records.
 S3 compares etags only, so the version id is compared by a look just before, in `check`.
 
-Whether versions are kept is learnt once per opened store, and from what is asked anyway where that
-tells: an answer to a write carries a version id exactly where they are; an answer to a read carries
-one where they are or were. Only a listing that comes before any of those has to ask for it, and a
-read that finds a version id. A bucket whose versioning is suspended counts as one without: what is
-written there gets no id of its own.
+Whether versions are kept is learnt once per opened store, if possible from what is asked anyway: an
+answer to a write carries a version id exactly where they are; an answer to a read carries one where
+they are or were. Only a listing that comes before any of those, or a read that finds a version id,
+has to ask for it. A bucket whose versioning is suspended counts as one without: what is written
+there gets no id of its own.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ class Versions:
         self._asking = asyncio.Lock()
 
     async def are_kept(self) -> bool:
-        """Whether they are, asked of the store unless it is known.
+        """Whether versions are kept; the store is asked unless it is known.
 
         Raises:
             StoreError: The store did not answer.
@@ -103,7 +103,7 @@ class Versions:
 
     @raising_store_errors
     async def ask(self) -> bool:
-        """Whether they are kept by now, asked of the store.
+        """Ask the store whether versions are kept by now.
 
         Raises:
             StoreError: The store did not answer.

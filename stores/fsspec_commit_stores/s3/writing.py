@@ -1,6 +1,6 @@
 """Files written bit by bit: one request for a small one, an upload for a longer one.
 
-One part is all that is ever held.
+After each `write` at most one part is held, unless a part could not be sent.
 """
 
 from contextlib import suppress
@@ -17,7 +17,7 @@ from fsspec_commit_stores.s3.versions import Versions
 
 
 class S3Writer:
-    """A file of the protocol itself, such as a long list; visible when it is finished."""
+    """A file that is visible when it is finished: a long list; in directory buckets, also data."""
 
     def __init__(
         self,
@@ -48,10 +48,10 @@ class S3Writer:
             await self._send(PART_BYTES)
 
     async def finish(self) -> Entry:
-        """Send the rest and make the file visible; in the place of another, if one stands.
+        """Send the rest and make the file visible; it replaces any that stands there.
 
         Raises:
-            StoreError: It is not visible, or it is not known.
+            StoreError: It is not visible, or it is not known whether it is.
         """
         self._file.check()
         if self._upload is None:

@@ -10,8 +10,8 @@ from fsspec_commit_stores.http.plain_answers import Received
 from fsspec_commit_stores.s3.operations import Operation
 from fsspec_commit_stores.s3.provenance import FORM
 
-# A document of texts alone, one below the root each, as S3 and servers like it write them. Of all
-# else that XML may be, botocore's parser knows.
+# A document of texts alone, each directly below the root, as S3 and servers like it write them. All
+# else that XML may be is for botocore's parser.
 _TEXT = rb"[^<>\x00-\x08\x0b-\x1f]*"
 _NAME = rb"[A-Za-z_]\w*"
 _BLANK = rb"[ \t\r\n]*"
@@ -20,7 +20,7 @@ _DOCUMENT = re.compile(
     rb"<(" + _NAME + rb")(?: xmlns=\"[^\"<>&]*\")?>"
     rb"((?:" + _BLANK + rb"<(" + _NAME + rb")>" + _TEXT + rb"</\3>)*)" + _BLANK + rb"</\1>" + _BLANK
 )
-# As UTF-8, and some that are no characters of XML's begin with it.
+# In UTF-8, some code points that are not characters of XML begin with this.
 _NO_CHARACTERS = b"\xef\xbf"
 _FIELDS = re.compile(rb"<(\w+)>(" + _TEXT + rb")</")
 _NUMBER = re.compile("[0-9]{1,18}")
@@ -32,10 +32,10 @@ _ESCAPED = re.compile(r"(?:[^&]|&(?:amp|apos|gt|lt|quot|#34|#38|#39|#60|#62);)*"
 
 
 class Successes:
-    """Reads those to one operation.
+    """Reads the answers of success to one operation.
 
-    As botocore would read them: the fields that are texts and whole numbers, whichever of them
-    anybody looks at, the metadata, and the headers. At the others, a truth or a time, nobody does.
+    It reads them as botocore would: all fields that are texts or whole numbers, the metadata, and
+    the headers. Nobody looks at the other fields, booleans and times.
     """
 
     def __init__(self, request: Operation, model: Any) -> None:
@@ -95,7 +95,10 @@ class Successes:
         return told
 
     def _is_known(self, name: str, value: str, told: dict[str, Any]) -> bool:
-        """Whether botocore would make something of *value*, and no text; a number is *told*."""
+        """Whether it is certain what botocore makes of *value*, which is not a text.
+
+        A number is put into *told*.
+        """
         number = self._numbers.get(name)
         if number is not None:
             if number in told or _NUMBER.fullmatch(value) is None:
@@ -124,7 +127,7 @@ class Successes:
 
 
 def _is_time(value: str) -> bool:
-    """Whether botocore would certainly take *value* for a time; what is none is an error of it."""
+    """Whether botocore would certainly take *value* for a time; for anything else it raises."""
     if _TIME.fullmatch(value) is None:
         return False
     with suppress(ValueError):

@@ -6,7 +6,7 @@ from typing import Any
 
 _BEGINNING = '<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">'
 _END = "</CompleteMultipartUpload>"
-# What an XML document says as it stands.
+# What stands in an XML document without being escaped.
 _PLAIN = re.compile("[!-%'-;=?-~]+")
 
 

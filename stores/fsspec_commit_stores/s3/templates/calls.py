@@ -36,12 +36,12 @@ FREQUENT = frozenset(
         "upload_part",
     }
 )
-"""What is sent once a file, or a task."""
+"""Methods that are called once per file, or per task."""
 _READING = "get_object"
 _LOOKING = "head_object"
 _PART = "Range"
 BODY_BYTES_MAX = 8 << 20
-"""Beside the work for a longer body, botocore's is little."""
+"""Compared with the work for a longer body, botocore's is little."""
 
 _SERVICE, _VERSION = "s3", "s3v4"
 _log = logging.getLogger("fsspec_commit")
@@ -62,8 +62,8 @@ class Calls:
         """Call *method*, which sends one request.
 
         Raises:
-            Exception: Of any class: it was not done, or it is not known. *sending* says whether it
-                has left.
+            Exception: Of any class: it was not done, or it is not known whether it was. *sending*
+                says whether it has left.
         """
         answer: dict[str, Any] = await getattr(self._client, method)(**parameters)
         return answer
@@ -100,8 +100,8 @@ class TemplatedCalls(Calls):
         """Call *method*, which sends one request.
 
         Raises:
-            Exception: Of any class: it was not done, or it is not known. *sending* says whether it
-                has left.
+            Exception: Of any class: it was not done, or it is not known whether it was. *sending*
+                says whether it has left.
         """
         is_frequent = method in FREQUENT and _PART not in parameters
         if not is_frequent or len(parameters.get("Body", b"")) > BODY_BYTES_MAX:
@@ -125,7 +125,7 @@ class TemplatedCalls(Calls):
     def _understood(
         self, method: str, template: Template, outcome: Received | aiohttp.ClientResponse
     ) -> dict[str, Any] | None:
-        """What an answer says that is plainly the success."""
+        """What *outcome* says, if it is plainly the success that was asked for."""
         if isinstance(outcome, Received):
             return self._successes[method].read(outcome)
         received = Received(outcome.status, outcome.raw_headers, b"")
@@ -142,7 +142,7 @@ class TemplatedCalls(Calls):
         shape = shape_of(method, parameters)
         if self._templates.are_declined(shape):
             return None
-        # Before anything waits for who learns: where they must be renewed, all wait for it at once.
+        # Before any waits for a template: if credentials must be renewed, all wait for it at once.
         signing = await self._signer.get_auth_instance(
             signing_name=_SERVICE, region_name=self._region, signature_version=_VERSION
         )
@@ -187,9 +187,9 @@ def calls_of(client: Any, bucket: str, *, by_template: bool) -> Calls:
 async def _sent(
     method: str, template: Template, filled: Filled
 ) -> Received | aiohttp.ClientResponse:
-    """What *filled* is answered, which is sent once; nothing is followed.
+    """Send *filled* once, and return the answer; no redirection is followed.
 
-    Of a content only the headers have come, of all else all of it.
+    Of an object's content only the headers have come, of all else all of it.
     """
     session, values, exchanges = template.session, filled.values, template.exchanges
     if exchanges is not None and session.timeout.total is None and method != _READING:

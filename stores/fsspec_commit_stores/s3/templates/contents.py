@@ -30,7 +30,7 @@ class Content:
         """All of it.
 
         Raises:
-            Exception: What aiobotocore's own stream raises; it is another one than was announced.
+            Exception: What aiobotocore's own stream raises; it is not the announced content.
         """
         data: bytes = await self._stream.read()
         if self._crc32 is not None:
@@ -48,7 +48,7 @@ class Content:
 def content_of(
     answer: aiohttp.ClientResponse, told: dict[str, Any], *, is_compared: bool
 ) -> Content | None:
-    """What *answer* carries; ``None`` where only botocore may know how it is compared.
+    """The content of *answer*; ``None`` where only botocore may know how to check it.
 
     Args:
         answer: The answer.
@@ -59,7 +59,7 @@ def content_of(
     sums = {name for name in headers if name.startswith(CHECKSUM) and name != _TYPE}
     if _STREAM is None or (is_compared and not sums <= {_CRC32}):
         return None
-    # Of parts it is that of their checksums, which nobody can compare.
+    # If there were several parts, it is that of their checksums, which nobody can compare.
     crc32 = headers.get(_CRC32, "-")
     is_whole = is_compared and "-" not in crc32
     stream = _STREAM(answer, headers.get("content-length"))

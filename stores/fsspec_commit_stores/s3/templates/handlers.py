@@ -1,8 +1,8 @@
-"""Whether others want to be told of a client's requests, or change them: then botocore makes all.
+"""Whether others watch a client's requests, or change them: then botocore makes all of them.
 
-botocore calls handlers of events, of its own and of the user's session, and tracers wrap the method
-from which all calls go. Neither can be asked for in public, so what is looked at is looked up when
-the client is new, and where it is not there nobody can know.
+botocore calls event handlers, its own and those of the user's session, and tracers wrap the method
+through which all calls go. No public interface shows either, so private attributes are looked up
+when the client is new, and where they are missing nobody can know.
 """
 
 import inspect
@@ -29,7 +29,7 @@ _OURS = frozenset({"aiobotocore", "botocore", "fsspec_commit_stores"})
 
 
 class Handlers:
-    """What is called for the requests of one client."""
+    """The event handlers that are called for the requests of one client."""
 
     def __init__(self, emitter: Any) -> None:
         self._emitter = emitter
@@ -58,7 +58,10 @@ class Handlers:
         return True
 
     def stranger(self, operation: str) -> str:
-        """Where one comes from that is called for *operation* and is not botocore's; or nothing."""
+        """The module of a handler that is called for *operation*, and is not botocore's or ours.
+
+        Empty if there is none; aiobotocore's count as botocore's.
+        """
         for event in _EVENTS:
             for handler in self._emitter._handlers.prefix_search(f"{event}.s3.{operation}"):  # noqa: SLF001
                 module = getattr(handler, "__module__", None) or type(handler).__module__
@@ -68,5 +71,5 @@ class Handlers:
 
 
 def all_are_watched() -> bool:
-    """Whether somebody has wrapped the method from which the calls of all clients go."""
+    """Whether somebody has wrapped the method through which the calls of all clients go."""
     return not inspect.isfunction(vars(AioBaseClient).get("_make_api_call"))

@@ -13,7 +13,7 @@ from fsspec_commit_stores.s3.templates.samples import Shape, samples_of
 from fsspec_commit_stores.s3.templates.template import Template
 
 SHAPES_MAX = 32
-"""A store needs a dozen. Of more, all but the first are left to botocore."""
+"""A store needs a dozen. If there are more than this, the later ones are left to botocore."""
 
 _TRIES_MAX = 3
 _log = logging.getLogger("fsspec_commit")
@@ -37,13 +37,13 @@ class Templates:
             self._failures.clear()
         try:
             return self._known.get(shape, self) is None
-        except TypeError:  # A parameter of the user's is nothing that could be compared.
+        except TypeError:  # A parameter of the user's cannot be hashed.
             return True
 
     async def get(self, shape: Shape, credentials: Any) -> Template | None:
         """The template for requests of *shape* that are signed by *credentials*, if there is one.
 
-        Who wants one that is being learnt waits for that.
+        A caller that wants one that is being learnt waits for that.
         """
         template = self._known.get(shape)
         if template is not None and template.has_token is bool(credentials.token):

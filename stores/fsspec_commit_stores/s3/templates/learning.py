@@ -51,7 +51,7 @@ class _Address(NamedTuple):
 
 
 class _Headers(NamedTuple):
-    """What headers say, with gaps; *by_name* are theirs in lower case."""
+    """What headers say, with gaps; in *by_name* their names are in lower case."""
 
     as_sent: dict[str, str]
     by_name: dict[str, str]
@@ -219,5 +219,5 @@ def _proxy(caught: Caught) -> dict[str, Any]:
 
 
 def _text(constant: str) -> str:
-    """*constant* in a text with gaps."""
+    """*constant*, escaped for a text with gaps."""
     return constant.replace("%", "%%")

@@ -1,6 +1,7 @@
 """Two samples of a shape: one of marks that are found again, one of values that are awkward.
 
-No value is the same in both: what follows from one, such as a checksum, would pass for a constant.
+No value is the same in both: if one were, what follows from it, such as a checksum, would pass for
+a constant.
 """
 
 from collections.abc import Hashable, Mapping
@@ -92,5 +93,5 @@ def samples_of(shape: Shape) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def mark_of_metadata(number: int) -> str:
-    """The mark that stands for the value of one of the names."""
+    """The mark that stands for the value of one name of metadata."""
     return f"mark-of-metadata-{number}"

@@ -15,8 +15,9 @@ class Moment:
     """One second in which one pair of keys signs.
 
     Attributes:
-        credentials: Whose: access key, secret key and, of a session, a token.
-        stamp: When.
+        credentials: That pair: access key, secret key and, for a session, a token.
+        stamp: That second, as the header has it.
+        scope: Of the keys: day, region and service.
     """
 
     __slots__ = ("_head", "_key", "credentials", "scope", "stamp")
@@ -39,7 +40,7 @@ class Moment:
 
 
 class Signer:
-    """Signs for one region. Of a day and a secret the key is derived once."""
+    """Signs for one region. The key for a day and a secret is derived once."""
 
     def __init__(self, region: str, service: str) -> None:
         self._region = region

@@ -49,10 +49,10 @@ class Gaps:
     """Which parameter goes where, and how it is written there.
 
     Attributes:
-        in_path: Percent-encoded, but for slashes: in the path.
-        in_query: Percent-encoded: in the query.
-        in_headers: As they are: in headers.
-        in_metadata: The names of metadata, by the names of their gaps: in headers.
+        in_path: Those in the path: percent-encoded, but for slashes.
+        in_query: Those in the query: percent-encoded.
+        in_headers: Those in headers: as they are.
+        in_metadata: The names of metadata, in headers as well, by the names of their gaps.
     """
 
     in_path: tuple[str, ...]
@@ -66,6 +66,7 @@ class Template:
     """What is the same in all requests of a shape; some of it may be secret.
 
     Attributes:
+        method: Of HTTP.
         url: With gaps.
         headers: With gaps, by their names as they are sent.
         message: With gaps: all that is sent before the body.
@@ -73,11 +74,11 @@ class Template:
         signed_headers: The names of the headers among that.
         gaps: The parameters.
         signs_body: Whether the body is signed.
-        has_token: Whether what signs has a session's token.
+        has_token: Whether the credentials have a session's token.
         signer: Signs.
         session: Sends what is long, or goes through a proxy.
         proxy: That proxy, and what it is told.
-        exchanges: Sends what is not.
+        exchanges: Sends all else, if there may be exchanges.
     """
 
     method: str
@@ -96,7 +97,7 @@ class Template:
 
     @property
     def asks_for_checksum(self) -> bool:
-        """Whether what is answered is to be compared."""
+        """Whether the answer's content is to be compared with a checksum."""
         return any(name.lower() == _MODE for name in self.headers)
 
     def fill(self, parameters: Mapping[str, Any], moment: Moment) -> Filled | None:
@@ -136,7 +137,7 @@ class Template:
 
 
 def _quoted(key: str) -> str:
-    """A key in a path. Of files in one directory all but the name is quoted once."""
+    """A key in a path. For files in one directory, the directory is quoted once."""
     directory, slash, name = key.rpartition("/")
     return _quoted_directory(directory) + slash + quote(name, safe="~")
 
@@ -147,6 +148,6 @@ def _quoted_directory(directory: str) -> str:
 
 
 def _new_uuid() -> str:
-    """One of version 4, as a text: what makes an object of it takes longer than all else here."""
+    """A UUID of version 4, as text: making an object of it takes longer than all else here."""
     drawn = os.urandom(16).hex()
     return f"{drawn[:8]}-{drawn[8:12]}-4{drawn[13:16]}-a{drawn[17:20]}-{drawn[20:]}"
