@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 T = TypeVar("T")
 
 _IDLE_S = 10.0
-"""A thread without work ends by then: who drops a store without closing it leaves none behind."""
+"""A thread without work ends by then: a store that is dropped and not closed leaves none behind."""
 _Call: TypeAlias = tuple[Future[Any], Callable[[], Any]]
 
 
@@ -22,15 +22,15 @@ class NotBegunError(Exception):
 
 
 def heard(future: asyncio.Future[T]) -> asyncio.Future[T]:
-    """*future*, whose error asyncio does not log, secrets and all, where nobody waits any more."""
+    """Return *future*; asyncio will not log its error, secrets and all, where nobody waits."""
     future.add_done_callback(lambda done: done.cancelled() or done.exception())
     return future
 
 
 class Threads:
-    """At most so many daemon threads, made when they are needed.
+    """At most *most* daemon threads, made when needed.
 
-    One whose call was given up is replaced, and ends by itself when the call does.
+    One more may run for each call that goes on though nobody waits for it any more.
     """
 
     def __init__(self, most: int, name: str) -> None:
@@ -41,9 +41,13 @@ class Threads:
         self._running = 0
         self._waiting = 0
         self._idle = 0
+        self._given_up = set[Future[Any]]()
 
     async def run(self, call: Callable[[], T], *, timeout_s: float | None = None) -> T:
-        """What *call* returns; whoever stops waiting for it, it is waited for to its end.
+        """What *call* returns.
+
+        If the caller is cancelled, a call that has not begun is dropped; one that has begun is
+        waited for first, for at most another *timeout_s*.
 
         Raises:
             TimeoutError: It did not end in time, and may still.
@@ -60,14 +64,16 @@ class Threads:
             done, _ = await asyncio.wait([waiting], timeout=timeout_s)
         except asyncio.CancelledError:
             if not future.cancel():
-                await asyncio.wait([waiting], timeout=timeout_s)
+                try:
+                    await asyncio.wait([waiting], timeout=timeout_s)
+                finally:
+                    self._give_up(future)
             raise
         if done:
             return waiting.result()
         if future.cancel():
             raise NotBegunError
-        with self._lock:
-            self._most += 1
+        self._give_up(future)
         raise TimeoutError
 
     def close(self) -> None:
@@ -76,6 +82,13 @@ class Threads:
             running = self._running
         for _ in range(running):
             self._calls.put(None)
+
+    def _give_up(self, future: Future[Any]) -> None:
+        """Let another thread run in place of the one that is at a call, until that has ended."""
+        with self._lock:
+            if not future.done():
+                self._given_up.add(future)
+                self._most += 1
 
     def _start(self) -> None:
         self._running += 1
@@ -90,9 +103,15 @@ class Threads:
                 self._idle -= 1
             if future.set_running_or_notify_cancel():
                 answer(future, call)
-            del waiting, future, call
             with self._lock:
+                if future in self._given_up:
+                    self._given_up.remove(future)
+                    self._most -= 1
+                if self._running > self._most:
+                    self._running -= 1
+                    return
                 self._idle += 1
+            del waiting, future, call
 
     def _next(self) -> _Call | None:
         """The next call; ``None``, and counted out, when this thread is to end."""

@@ -100,6 +100,64 @@ def test_one_that_is_given_up_is_replaced(name: str) -> None:
     assert soon(name, 0)
 
 
+class Stuck:
+    """A call that goes on until it is released, however often it is made."""
+
+    def __init__(self) -> None:
+        self.release = threading.Event()
+        self._begun = threading.Semaphore(0)
+
+    def __call__(self) -> None:
+        self._begun.release()
+        self.release.wait()
+
+    async def given_up(self, pool: Threads, *, is_cancelled: bool) -> None:
+        """Have it begin in a thread of *pool*, and nobody wait for it any more."""
+        call = asyncio.ensure_future(pool.run(self, timeout_s=0.02))
+        await asyncio.to_thread(self._begun.acquire)
+        if is_cancelled:
+            call.cancel()
+        await asyncio.wait([call])
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True])
+def test_those_that_are_given_up_keep_no_other_from_beginning(
+    name: str, *, is_cancelled: bool
+) -> None:
+    """Whoever was interrupted while the store was away may want to tell it something after that."""
+    pool, stuck = Threads(2, name), Stuck()
+
+    async def main() -> int:
+        for _ in range(3):
+            await stuck.given_up(pool, is_cancelled=is_cancelled)
+        return await pool.run(lambda: 2, timeout_s=10)
+
+    assert asyncio.run(main()) == 2
+    stuck.release.set()
+    pool.close()
+    assert soon(name, 0)
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True])
+def test_when_those_that_were_given_up_have_ended_there_are_no_more_threads_than_before(
+    name: str, *, is_cancelled: bool
+) -> None:
+    """Else a store that was away would be sent more calls at once ever after."""
+    pool, stuck = Threads(2, name), Stuck()
+
+    async def main() -> None:
+        for _ in range(6):
+            await stuck.given_up(pool, is_cancelled=is_cancelled)
+        assert alive(name) == 6
+
+    asyncio.run(main())
+    stuck.release.set()
+    assert soon(name, 2)
+    assert asyncio.run(pool.run(lambda: 3)) == 3
+    pool.close()
+    assert soon(name, 0)
+
+
 async def by_time(call: Callable[[], None], name: str) -> None:
     pool = Threads(1, name)
     with pytest.raises(TimeoutError):
