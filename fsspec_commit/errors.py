@@ -303,8 +303,8 @@ def failing_as(
     harmless (``CommitFailedError``), after it the job must be finished (``PartialCommitError``).
     Errors that say what became of the job pass unchanged; but after the decision, not those that
     call the job uncommitted, or over. A ``RecordError`` passes before the decision, with the
-    outcome of *kind*. An exception that is not a :class:`CommitError`, a bug in an adapter or here, is
-    treated as a failure of the store.
+    outcome of *kind*. An exception that is not a :class:`CommitError`, a bug in an adapter or here,
+    is treated as a failure of the store.
     """
 
     def decorate(

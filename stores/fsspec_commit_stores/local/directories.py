@@ -9,7 +9,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from fsspec_commit.layout import StorePath
 from fsspec_commit.names import AREA
@@ -163,8 +163,8 @@ class Directories:
                 except OSError as error:
                     seen = "/".join(names[: depth + 1])
                     raise self._obstacle(handle, seen, own, error) from error
-                # In this order: an interrupt between the two may leak one, never close one twice,
-                # which could by then be another thread's.
+                # In this order: an interrupt between the two may leak a handle, but never closes
+                # one twice, whose number could be another thread's by then.
                 above, handle = handle, below
                 os.close(above)
         except BaseException:
@@ -173,7 +173,7 @@ class Directories:
         return handle
 
     def _obstacle(self, handle: int | None, directory: str, name: bytes, error: OSError) -> OSError:
-        """*error*, about the whole path, told apart: a link, a file, or nothing there."""
+        """*error* about the whole path, told apart by what is there: a link, a file, or nothing."""
         path = self.path(directory)
         if error.errno in NO_DIRECTORY:
             try:
@@ -191,11 +191,11 @@ def is_in_area(directory: str) -> bool:
 
 
 def flush_directory(handle: int) -> None:
-    """Make the names in a directory survive a power failure, where it can be asked to."""
+    """Make the names in a directory survive a power failure, where that can be asked for."""
     try:
         os.fsync(handle)
     except OSError as error:
-        # Some mounts refuse this of directories, because they write names through anyway.
+        # Some mounts refuse this for directories, because they write names through anyway.
         if error.errno not in {errno.EINVAL, errno.EOPNOTSUPP, errno.EBADF}:
             raise
 
@@ -229,13 +229,12 @@ def _enter(handle: int, name: bytes, *, making: bool, flushed: bool) -> int:
     except FileNotFoundError:
         if not making:
             raise
-    try:
+    # If it exists by now, somebody has just made it, and may not have flushed it yet; or it is a
+    # dangling link: opening it tells.
+    with suppress(FileExistsError):
         os.mkdir(name, dir_fd=handle)
-    except FileExistsError:
-        pass  # Somebody made it meanwhile, or it is a dangling link: opening it tells.
-    else:
-        if flushed:
-            flush_directory(handle)
+    if flushed:
+        flush_directory(handle)
     return os.open(name, OPENING, dir_fd=handle)
 
 
@@ -260,10 +259,8 @@ def _make_all(path: bytes, *, flushed: bool) -> None:
 
 
 def _make_one(path: bytes, *, flushed: bool) -> None:
-    try:
+    with suppress(FileExistsError):
         os.mkdir(path)  # noqa: PTH102  # bytes, which pathlib has not
-    except FileExistsError:
-        return
     if flushed:
         handle = os.open(os.path.dirname(path), os.O_RDONLY)  # noqa: PTH120
         try:
@@ -276,7 +273,7 @@ def encoded(name: str, path: str) -> bytes:
     """The bytes of one component of *path*, which no disk takes for anything else.
 
     Raises:
-        StoreError: It is no name, or no disk can hold it.
+        StoreError: It is not a name, or no disk can hold it.
     """
     if name in _NOT_NAMES:
         raise _outside(path)
@@ -285,7 +282,7 @@ def encoded(name: str, path: str) -> bytes:
     except UnicodeEncodeError:
         message = f"the name {name!a} is not valid unicode"
         raise refusal(message, ascii(path), errno.EILSEQ) from None
-    # A system call would silently stop reading at it.
+    # A system call would silently stop reading at a null byte.
     if b"\0" in text:
         raise refusal(f"the name {name!a} holds a null character", path, errno.EINVAL)
     return text

@@ -4,7 +4,7 @@ What holds when the power fails, by ``durability``:
 
 * always: a record (`put`) is flushed before it can be seen, and its name before `put` returns; a
   file of `writer`, such as a long list, can be seen from the start, and is flushed when it is
-  finished: its name is flushed by the next record that is put in the same directory;
+  finished, as its name is;
 * ``"none"``: data is as durable as the kernel left it;
 * ``"marker"``: everything on its file system is flushed, once, before ``_SUCCESS`` appears, and
   then its own name: what the marker vouches for is on the disk;
@@ -172,7 +172,7 @@ class LocalStore:
         within: StorePath,
         nonce: Nonce | None = None,  # noqa: ARG002  # the token survives a rename
     ) -> LocalWriter:
-        """Write the file *path*, always flushed; there from the start, and growing.
+        """Write the file *path*, always flushed, as its name is; there from the start, and growing.
 
         Raises:
             StoreError: *within* is missing, or it cannot be created.

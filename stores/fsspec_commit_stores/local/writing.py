@@ -11,7 +11,7 @@ from typing import TypeAlias
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import Entry
 from fsspec_commit_stores.local.contents import create_file, entry_of, stamp
-from fsspec_commit_stores.local.directories import Directories
+from fsspec_commit_stores.local.directories import Directories, flush_directory
 from fsspec_commit_stores.local.failures import reporting
 
 _BUFFER_BYTES = 1 << 20
@@ -36,7 +36,7 @@ class LocalFile:
         self._flushed = flushed
         directory, name = directories.split(path)
         with reporting("create", path):
-            handle = directories.make(directory, within)
+            handle = directories.make(directory, within, flushed=flushed)
             try:
                 descriptor = create_file(handle, name, path)
             finally:
@@ -67,6 +67,14 @@ class LocalFile:
             raise OSError(error.errno, error.strerror, self._path) from error
         self._finished = True
         return entry
+
+    def flush_name(self) -> None:
+        """Make the name of the file survive a power failure, if its directory is still there."""
+        with (
+            suppress(FileNotFoundError),
+            self._directories.parent_of(self._path) as (directory, _),
+        ):
+            flush_directory(directory)
 
     def discard(self) -> None:
         """Leave nothing of it, unless it is finished; another file of its name stays.
@@ -128,9 +136,11 @@ class LocalWriter:
             self._file.write(data)
 
     async def finish(self) -> Entry:
-        """Write it out, flush it, close it."""
+        """Write it out, flush it and its name, close it."""
         with reporting("write", self._path):
-            return self._file.finish()
+            entry = self._file.finish()
+            self._file.flush_name()
+            return entry
 
     async def discard(self) -> None:
         """Leave nothing of it."""

@@ -50,6 +50,27 @@ def test_a_record_is_flushed_before_it_is_seen(
     assert seen == [("file", True), ("directory", True)]
 
 
+def test_a_directory_that_somebody_else_has_just_made_is_flushed(
+    store: LocalStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who made it may not have come to that yet: the record's name would be gone with its own."""
+    mkdir, fsync = os.mkdir, os.fsync
+    seen: list[str] = []
+
+    def made_meanwhile(name: bytes, *, dir_fd: int | None = None) -> None:
+        mkdir(name, dir_fd=dir_fd)
+        raise FileExistsError(errno.EEXIST, "made meanwhile", name)
+
+    def flush(descriptor: int) -> None:
+        seen.append(str(Path(f"/proc/self/fd/{descriptor}").readlink()))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "mkdir", made_meanwhile)
+    monkeypatch.setattr(os, "fsync", flush)
+    put(store, StorePath(f"{root}/new/a"), within=None)
+    assert seen[:2] == [f"{root.parent}", f"{root}"]
+
+
 def test_nothing_is_written_to_what_has_the_hidden_name(
     store: LocalStore, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

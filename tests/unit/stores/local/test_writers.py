@@ -183,20 +183,24 @@ def test_data_is_flushed_as_asked(
     assert len(seen) == flushes
 
 
-def test_a_list_of_the_protocol_is_always_flushed(
+def test_a_list_of_the_protocol_is_always_flushed_and_so_are_its_names(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[int] = []
-    monkeypatch.setattr(os, "fsync", seen.append)
+    """Its own, and those of the directories that it needs; a decision may be put anywhere else."""
+    seen: list[str] = []
+    monkeypatch.setattr(
+        os, "fsync", lambda open_: seen.append(str(Path(f"/proc/self/fd/{open_}").readlink()))
+    )
     store = opened(root)
 
     async def write() -> None:
-        writer = store.writer(StorePath(f"{root}/replaced"), within=store.root)
+        writer = store.writer(StorePath(f"{root}/new/newer/replaced"), within=store.root)
+        assert seen == [f"{root}", f"{root}/new"]
         await writer.write(b"1\n")
         await writer.finish()
 
     asyncio.run(write())
-    assert len(seen) == 1
+    assert seen[2:] == [f"{root}/new/newer/replaced", f"{root}/new/newer"]
 
 
 def test_files_of_one_length_written_at_once_have_tokens_of_their_own(root: Path) -> None:
