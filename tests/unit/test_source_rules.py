@@ -20,6 +20,19 @@ LINES_OF_A_FUNCTION = 70
 EMPTY_NAMES = frozenset({"base", "context", "handler", "helpers", "manager", "utils"})
 # Code that the simulator runs in virtual time.
 SIMULATED = ("protocol", "committers", "effects", "records", "store")
+# What the simulator judges by: a mistake of the library must not be its own as well.
+JUDGES = [
+    "known",
+    "markers",
+    "model",
+    "obstacles",
+    "remains",
+    "rules",
+    "shown",
+    "spellings",
+    "told",
+]
+SIMULATION = "fsspec_commit.testing.simulation"
 
 
 def shown(path: Path) -> str:
@@ -27,12 +40,16 @@ def shown(path: Path) -> str:
 
 
 def imported_modules(tree: ast.AST) -> set[str]:
+    return {name.partition(".")[0] for name in imported(tree)}
+
+
+def imported(tree: ast.AST) -> set[str]:
     found = set[str]()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found.update(alias.name.partition(".")[0] for alias in node.names)
+            found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.add(node.module.partition(".")[0])
+            found.add(node.module)
     return found
 
 
@@ -72,6 +89,13 @@ def test_simulated_code_imports_no_clock_and_no_thread() -> None:
     }
     # A lock: threads of other jobs decode the same classes.
     assert offenders == {"fsspec_commit/store/json_forms.py": {"threading"}}
+
+
+@pytest.mark.parametrize("name", JUDGES)
+def test_the_simulators_model_calls_nothing_of_the_library(name: str) -> None:
+    source = ROOT / "fsspec_commit/testing/simulation" / f"{name}.py"
+    modules = imported(ast.parse(source.read_text("utf-8")))
+    assert [one for one in modules if one.startswith("fsspec") and SIMULATION not in one] == []
 
 
 def test_no_fixture_is_of_a_folder() -> None:

@@ -24,6 +24,7 @@ from fsspec_commit.testing.simulation.plan import (
     JobPlan,
 )
 from fsspec_commit.testing.simulation.process import Process
+from fsspec_commit.testing.simulation.rules import final_name
 from fsspec_commit.testing.simulation.settling import (
     CtrlCError,
     aborted,
@@ -162,7 +163,12 @@ async def _written(
         job.final_name(target(name), layout): world.content(name, plan.name, attempt_id)
         for name in plan.files[which.task]
     }
-    written: dict[str, bytes] = {str(name): data for name, data in files.items()}
+    ids = (job.record.job_id, str(which.task), attempt_id)
+    known_by = ids[:2] if world.family.keeps_names_apart else ids
+    written = {
+        final_name(name, plan, *known_by): data
+        for name, data in zip(plan.files[which.task], files.values(), strict=True)
+    }
     world.model_at(plan.at).attempted(job.record.job_id, which.task, attempt_id, written)
     if which.adopted:
         return await adopted(world, process, job, layout, files, pause_s=which.pause_s)

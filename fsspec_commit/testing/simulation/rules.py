@@ -31,6 +31,18 @@ def without_ids(name: str) -> str:
     return _UNIQUE.sub("", name)
 
 
+def final_name(name: str, plan: JobPlan, *ids: str) -> str:
+    """What a file is called at the destination; *ids* are those that make its name unique.
+
+    Exact names are kept, and hidden ones. In the others the ids stand before the extension.
+    """
+    directory, slash, file_name = name.rpartition("/")
+    if plan.names == "exact" or file_name.startswith(("_", ".")):
+        return name
+    stem, dot, extension = file_name.partition(".")
+    return f"{directory}{slash}{'-'.join((stem, *ids))}{dot}{extension}"
+
+
 def out_of_turn(
     plan: JobPlan,
     new: Mapping[str, bytes],
