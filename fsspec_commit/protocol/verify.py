@@ -94,10 +94,11 @@ async def compare(reader: Reader) -> Comparison:
 
 async def _compare(reader: Reader, look: Look) -> Comparison:
     written: dict[str, _Written] = {}
-    for job in look.jobs.values():
-        if job.decision is not None:
-            written.update(await _written_by(reader, job))
-    marker = None if written else await _marker(reader.store)
+    decided = [job for job in look.jobs.values() if job.decision is not None]
+    for job in decided:
+        written.update(await _written_by(reader, job))
+    # A job that replaces every file in place says nothing of them before it has published.
+    marker = None if decided else await _marker(reader.store)
     if marker is not None:
         one_of_it = _Written(marker.job_id, None, must_stand=True)
         written = dict.fromkeys(marker.filenames, one_of_it)

@@ -225,17 +225,21 @@ async def started(url: str, clock: Clock, hook: Hook = straight, **options: Any)
     return driver
 
 
-async def wrote(driver: Driver, *names: str, task: int = 0) -> TaskCommit:
-    """The message of a task that has written files, which hold their names."""
+async def wrote(
+    driver: Driver, *names: str, task: int = 0, data: bytes | None = None
+) -> TaskCommit:
+    """The message of a task that has written files, which hold their names, or *data*."""
     job = driver.started()
-    return await attempt(job, names, task)
+    return await attempt(job, names, task, data)
 
 
-async def attempt(job: BoundJob, names: Iterable[str], task: int = 0) -> TaskCommit:
+async def attempt(
+    job: BoundJob, names: Iterable[str], task: int = 0, data: bytes | None = None
+) -> TaskCommit:
     layout = job.layout.attempt(task, job.store.ids.attempt_id())
     output = job.committer.attempt(layout)
     for name in names:
         writer = output.writer(job.final_name(Target(name), layout))
-        await writer.write(name.encode())
+        await writer.write(name.encode() if data is None else data)
         await writer.finish()
     return await commit_attempt(layout, output, job.store, rows=None, collect=job.record.collect)

@@ -11,7 +11,7 @@ from fsspec_commit.protocol.recovery import resume_job
 from fsspec_commit.protocol.snapshot import Reader
 from fsspec_commit.protocol.verify import Comparison, compare
 from fsspec_commit.testing import Crash
-from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
+from tests.flat.bucket import ALL_HABITS, AWS, Bucket, make_bucket, remove_bucket
 from tests.protocol.cleaning import put, url
 from tests.protocol.in_virtual_time import Clock, Fails, opened, started, straight, wrote
 from tests.unit.effects.virtual_time import run
@@ -45,9 +45,9 @@ async def stopped(bucket: Bucket, part: str, *tasks: tuple[str, ...], **options:
     return (await opened(url(bucket), clock)).bind(driver.started().record)
 
 
-async def finished(bucket: Bucket, *names: str, **options: Any) -> None:
+async def finished(bucket: Bucket, *names: str, data: bytes | None = None, **options: Any) -> None:
     driver = await started(url(bucket), Clock(), **options)
-    assert await driver.commit([await wrote(driver, *names)], wait_s=0)
+    assert await driver.commit([await wrote(driver, *names, data=data)], wait_s=0)
 
 
 def files(bucket: Bucket) -> dict[str, StorePath]:
@@ -154,3 +154,19 @@ def test_beside_a_job_under_way_a_marker_says_nothing(bucket: Bucket) -> None:
         assert (found.missing, found.checked_count) == ([], 1)
 
     run(main())
+
+
+def test_beside_a_job_that_replaces_every_file_in_place_a_marker_says_nothing() -> None:
+    """Of none of its files is known which content is there; and here the marker cannot go."""
+    bucket = make_bucket(AWS)
+
+    async def main() -> None:
+        await finished(bucket, "a.txt", success="json", names="exact", data=b"of the job before")
+        found = await compared(bucket)
+        assert (found.missing, found.changed, found.checked_count) == ([], [], 1)
+        await stopped(bucket, "/published", ("a.txt",), names="exact", mode="overwrite")
+        found = await compared(bucket)
+        assert (found.missing, found.changed, found.checked_count) == ([], [], 0)
+
+    run(main())
+    remove_bucket(bucket)
