@@ -15,7 +15,7 @@ from fsspec_commit.cli import main
 from fsspec_commit.destination import OpenDestination, open_destination
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.location import locate
-from fsspec_commit.protocol import seen_jobs, snapshot
+from fsspec_commit.protocol import seen_jobs, snapshot, verify
 from fsspec_commit.store import OpenOptions
 from fsspec_commit.sync import bridge
 from fsspec_commit.sync.reading import reader_of
@@ -29,10 +29,14 @@ OPENED_EVERY = 20
 
 
 def ask(request: Line) -> object:
-    """Ask until the time is over; one line of the log for each answer. One file of some is read.
+    """Ask until the time is over, as often as there is time; one line of the log for each answer.
 
-    To open a bucket takes longer than to list it, so most of the answers are of one that is open.
-    The others are asked for in one of the `WAYS`, by each process in its own.
+    Of four processes that ask, each has one of the `WAYS`. To open a bucket takes longer than to
+    list it, so the first of every `OPENED_EVERY` answers is asked for in that way, by the public
+    function or the command, which opens it. The others are of a store that is kept open: in the
+    process of `verify` what it compares, and in the other three the list of `committed_files`, on
+    which `dataset` and `ls` rest as well. So if all were as fast, one answer in four would be a
+    comparison; and the call of each public function, or of the command, one in eighty.
     """
     planted = request.get("planted", "nothing")
     PLANTED[planted]()
@@ -46,17 +50,18 @@ def ask(request: Line) -> object:
     count = 0
     # One process in four imports Arrow. An answer that takes as long as what a way imports at first
     # may be of too many moments to check: that one is thrown away.
-    way = ("committed_files", "committed_files", "dataset", "ls")[request["seed"] % 4]
-    if way != "committed_files":
+    way = [*WAYS][request["seed"] % len(WAYS)]
+    if way in {"dataset", "ls"}:
         with suppress(unanswered):
             WAYS[way](destination, how, chance)
+    of_open = _compared if way == "verify" else _names
     with Path(request["log"]).open("a") as log:
         # What is imported may take all the time there is.
         while time.monotonic() < until or not count:
             line: Line = {"begun_ns": time.monotonic_ns()}
             try:
                 if count % OPENED_EVERY:
-                    line["names"] = bridge.run(_names(to))
+                    line |= bridge.run(of_open(to))
                     line["ended_ns"] = time.monotonic_ns()
                 else:
                     line["way"] = way
@@ -69,10 +74,24 @@ def ask(request: Line) -> object:
     return None
 
 
-async def _names(to: OpenDestination) -> list[str]:
+async def _names(to: OpenDestination) -> Line:
     """What `committed_files` does with the destination that it has opened."""
     to.list_without_versions()
-    return (await snapshot.committed_files(reader_of(to))).names
+    return {"names": (await snapshot.committed_files(reader_of(to))).names}
+
+
+async def _compared(to: OpenDestination) -> Line:
+    """What `verify` does at first with the destination that it has opened."""
+    return _of_comparison(await verify.compare(reader_of(to)))
+
+
+def _of_comparison(found: verify.Comparison | fc.VerifyReport) -> Line:
+    return {
+        "missing": list(found.missing),
+        "changed": list(found.changed),
+        "checked_count": found.checked_count,
+        "file_count": found.file_count,
+    }
 
 
 def _by_call(destination: str, how: Line, chance: random.Random) -> Line:
@@ -119,6 +138,13 @@ def _by_command(destination: str, how: Line, _: random.Random) -> Line:
     return {"ended_ns": ended_ns, "names": _below(destination, document["files"])}
 
 
+def _by_verify(destination: str, how: Line, _: random.Random) -> Line:
+    """By `verify`; and what jobs have left, which it looks for afterwards."""
+    found = fc.verify(destination, **how)
+    ended_ns = time.monotonic_ns()
+    return {"ended_ns": ended_ns, **_of_comparison(found), "leftovers": list(found.leftovers)}
+
+
 def _below(directory: str, files: list[str]) -> list[str]:
     assert all(file.startswith(f"{directory}/") for file in files), (directory, files)
     return sorted(file.removeprefix(f"{directory}/") for file in files)
@@ -126,6 +152,7 @@ def _below(directory: str, files: list[str]) -> list[str]:
 
 WAYS: dict[str, Callable[[str, Line, random.Random], Line]] = {
     "committed_files": _by_call,
+    "verify": _by_verify,
     "dataset": _by_dataset,
     "ls": _by_command,
 }

@@ -19,6 +19,7 @@ import traceback
 from datetime import timedelta
 from importlib import import_module
 from pathlib import Path
+from threading import Timer
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import fsspec_commit as fc
@@ -46,6 +47,7 @@ class Fate:
     """What becomes of this process at its store calls; one for all its stores.
 
     ``die`` is ``[n, "before" | "after" | "stop"]``: SIGKILL, or SIGSTOP, at the *n*-th call.
+    ``die_in_s`` is ``[n, seconds]``: SIGKILL so long after the *n*-th call has begun.
     ``slow`` is ``[verb, part of path, seconds, mark]``: such a call takes so long, and the file
     *mark* says that it has begun.
     """
@@ -56,6 +58,7 @@ class Fate:
         nth, how = request.get("die") or (0, "")
         self.nth: int = nth
         self.how: str = how
+        self._die_in_s: tuple[int, float] = request.get("die_in_s") or (0, 0.0)
         self._slow: tuple[str, str, float, str] | None = request.get("slow")
 
     def wrap(self, store: Store) -> Store:
@@ -70,6 +73,9 @@ class Fate:
             os.kill(os.getpid(), signal.SIGKILL)
         if self.how == "stop" and number == self.nth:
             os.kill(os.getpid(), signal.SIGSTOP)
+        nth, seconds = self._die_in_s
+        if number == nth:
+            Timer(seconds, os.kill, (os.getpid(), signal.SIGKILL)).start()
         return number
 
     def after(self, number: int) -> None:

@@ -7,6 +7,7 @@ death costs a second and there are thousands, a *sweep* tries some of the calls.
 from __future__ import annotations
 
 import random
+import time
 from collections import Counter
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
@@ -258,26 +259,32 @@ def wake_a_zombie(processes: Processes, scene: Scene, places: Places, sweep: Swe
 
 
 def kill_at_random_times(
-    processes: RacingProcesses, scene: Scene, places: Places, deaths: int, *, longest_s: float = 0.5
+    processes: RacingProcesses, scene: Scene, places: Places, deaths: int, *, states: int = 1
 ) -> Counter[str]:
     """So many *deaths* of drivers, some of them at one moment; one that was faster is not one.
 
-    A driver lives *longest_s* at most, which becomes the time that a job takes: as long as none is
-    faster it grows.
+    Each dies at a random time after a random one of its calls: to start a process, and to open a
+    bucket, takes longer than a job does, and most would die in that. If jobs were not left in so
+    many *states* as there are to be, up to as many drivers again are killed.
 
     Returns:
         How many jobs were left in which state.
     """
     chance, numbers = random.Random(), count()
+    begun_s = time.monotonic()
+    calls = len(calls_of(processes, scene, places("whole")))
+    # A call takes less: this has the process start, and checks what it has left.
+    longest_s = (time.monotonic() - begun_s) / calls
     found = Counter[str]()
-    while (left := deaths - found.total()) > 0:
+    while (left := deaths - found.total()) > 0 or (len(found) < states and left > -deaths):
         died: list[Place] = []
         lived: list[Place] = []
-        begun = [places(next(numbers)) for _ in range(min(left, AT_ONCE))]
+        begun = [places(next(numbers)) for _ in range(min(left, AT_ONCE) if left > 0 else AT_ONCE)]
         for place in begun:
             place.put(scene.laid_out)
         requests = [
-            running(scene, place, kill_after_s=chance.uniform(0, longest_s)) for place in begun
+            running(scene, place, die_in_s=[chance.randint(1, calls), chance.uniform(0, longest_s)])
+            for place in begun
         ]
         for place, answer in zip(begun, processes.race(*requests), strict=True):
             assert answer["killed"] or "result" in answer, answer["error"]["traceback"]
@@ -285,7 +292,7 @@ def kill_at_random_times(
         for place in lived:
             settled(scene, place, happened=True)
         found.update(settle_all(processes, scene, died))
-        longest_s *= 0.9 ** len(lived) if lived else 1.1
+    assert len(found) >= states, found
     return found
 
 

@@ -22,6 +22,8 @@ MODES = (
     "error",
     "ignore",
 )
+MARKERS = ("json", "json", "marker", "none")
+"""What jobs leave in ``_SUCCESS`` where they are asked to leave the names of their files."""
 EXPECTED = (
     fc.ConcurrentJobError,
     fc.DestinationExistsError,
@@ -76,6 +78,8 @@ def one_job(
     how = how_of(request)
     if chance.random() < 0.4 and request.get("exact", True):
         options["names"] = "exact"
+    if request.get("leaves_names"):
+        options["success"] = chance.choice(MARKERS)
     if chance.random() < 0.15:
         options["idempotency_key"] = f"key {chance.randrange(10)}"
     partitions = ["a", "a/b", "c", "d"]

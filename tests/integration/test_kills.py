@@ -3,7 +3,8 @@
 By day some calls are tried, each day others. By night every call is, on a disk, and on one server
 of each protocol, where only requests change anything and a death needs no process. The end of a run
 says how many processes were really killed. Each night kills `KILLS_MIN` on servers for each
-committer, at random times, and nothing is left of a job that is settled, when `clean` has run once.
+committer, at random times, which leave jobs in `STATES_MIN` states at least; and nothing is left
+of a job that is settled, when `clean` has run once.
 """
 
 from __future__ import annotations
@@ -52,6 +53,10 @@ SOME, FEW = 11, 23
 
 KILLS_MIN = 200
 """So many drivers are killed on servers at random times in each night, for each committer."""
+STATES_MIN = 3
+"""In so many of `kills.STATES` the drivers that one test kills by night leave their jobs."""
+DEATHS_MAX = 40
+"""So many one test kills."""
 
 NIGHTLY = (pytest.mark.slow, pytest.mark.every_night)
 Where: TypeAlias = tuple[str, str]
@@ -101,23 +106,27 @@ def scene_of(name: str) -> Scene:
 
 
 def at_random_times(where: Iterable[Where], *, by_night: int) -> list[Any]:
-    """So many deaths of drivers, each night; two by day."""
+    """So many deaths of drivers, each night, in parts that take minutes at most; two by day."""
     by_day = 2
+    parts = -(-by_night // DEATHS_MAX)
+    nightly = [(-(-by_night // parts), STATES_MIN, f"-{part}", NIGHTLY) for part in range(parts)]
     return [
         pytest.param(
-            *(server, partial(kill_at_random_times, deaths=deaths), scene_of(name), 1),
-            id=f"{server}-driver-{name}, at {deaths} random times",
+            *(server, partial(kill_at_random_times, deaths=deaths, states=n), scene_of(name), 1),
+            id=f"{server}-driver-{name}, at {deaths} random times{part}",
             marks=marks,
         )
         for server, name in where
-        for deaths, marks in ((by_day, ()), (by_night, NIGHTLY))
+        for deaths, n, part, marks in ((by_day, 1, "", ()), *nightly)
     ]
 
 
 def kill_at_random_times(
-    processes: Processes, scene: Scene, places: Places, _sweep: Sweep, *, deaths: int
+    processes: Processes, scene: Scene, places: Places, _sweep: Sweep, *, deaths: int, states: int
 ) -> None:
-    kills.kill_at_random_times(processes, scene, places, deaths)
+    found = kills.kill_at_random_times(processes, scene, places, deaths, states=states)
+    assert found.total() >= deaths
+    assert found.keys() <= kills.STATES
 
 
 def on(server: str, *killed: list[Any]) -> pytest.MarkDecorator:

@@ -1,39 +1,34 @@
 """Processes write to one destination, and others ask what is committed: each time whole jobs.
 
-An answer that counts is a list of names that a reader was given, of which each is held against the
-jobs that were written. That it could not be given, since jobs came and went too fast for as long as
-a reader tries, is no answer; of a hundred one at most may be so.
+An answer that counts is a list of names that a reader was given, or what `verify` has told it; each
+is held against the jobs that were written. That it could not be given, since jobs came and went too
+fast for as long as a reader tries, is no answer; of a hundred one at most may be so. How many of
+the answers are given by which function is said in `asking.py`.
 """
 
 from __future__ import annotations
 
 import itertools
-import json
 import time
-from collections import Counter
-from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import pytest
 
 import fsspec_commit as fc
-from tests.integration.asking import WAYS
-from tests.integration.serial import Line, World, after, check_outcome, is_whole
-from tests.integration.storm import how_of
+from tests.integration.beside_writers import explains, read_beside_writers, worlds_after
 from tests.scenes.places import LocalPlace, keep_versions, s3_places
 from tests.servers.plugin import S3Bucket
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.integration.processes import Processes
+    from tests.integration.serial import Line
     from tests.scenes.places import Place
     from tests.servers.proxy import FaultProxy
     from tests.servers.server import Server
 
-WRITERS, READERS = 4, 4
 DYING = 2
 """So many of the writers have jobs whose drivers are killed, and resumed."""
 PARTS, PARTS_BESIDE_DEATHS, SECONDS = 25, 10, 10
@@ -53,14 +48,17 @@ def test_whole_jobs_on_a_disk(
 
 
 def test_a_reader_that_looks_once_is_noticed(processes: Processes, fast: Path) -> None:
-    """On a machine that has more to do, not in each second."""
+    """By lists of files, and by `verify`; of the latter not in each second."""
+    noticed = set[str]()
     for number in range(20):
         logs = fast / str(number)
         logs.mkdir()
         place = LocalPlace(logs / "out")
-        if read_beside_writers(processes, place, logs, 1, seed=number, planted="one look").wrong:
+        heard = read_beside_writers(processes, place, logs, 1, seed=number, planted="one look")
+        noticed |= {"a list" if "names" in line else "verify" for line in heard.wrong}
+        if len(noticed) == 2:
             return
-    pytest.fail("every list was of whole jobs")
+    pytest.fail(f"wrong was only {noticed}")
 
 
 def test_p1_p2_whole_jobs_beside_deaths_and_resumers_on_a_disk(
@@ -200,6 +198,7 @@ def test_the_checker_sees_half_a_job() -> None:
             "files": files,
             "replaced_count": 0,
             "in_place": [],
+            "job_id": label,
             **times,
             **more,
         }
@@ -208,10 +207,14 @@ def test_the_checker_sees_half_a_job() -> None:
         line("1", 0, ["a/x", "b/x"], mode="append"),
         line("2", 10, ["a/y", "b/y"], mode="overwrite", replaced_count=2),
     ]
-    worlds = [*_worlds(jobs)]
+    worlds = [*worlds_after(jobs)]
 
     def holds(names: list[str], begun: int, ended: int) -> bool:
         return explains(jobs, worlds, {"names": names, "begun_ns": begun, "ended_ns": ended})
+
+    def is_verified(count: int, begun: int, ended: int, **more: list[str]) -> bool:
+        told: Line = {"file_count": count, "missing": [], "changed": [], **more}
+        return explains(jobs, worlds, {**told, "begun_ns": begun, "ended_ns": ended})
 
     assert holds([], 0, 2)
     assert holds(["a/x", "b/x"], 2, 4)
@@ -222,6 +225,18 @@ def test_the_checker_sees_half_a_job() -> None:
     assert not holds(["a/y", "b/y"], 6, 8)
     assert not holds(["a/x", "a/y", "b/x", "b/y"], 11, 14)
     assert not holds(["a/x", "b/x"], 16, 18)
+    # While a job publishes its new files and deletes the old ones, all of them may be there.
+    assert all(is_verified(count, 11, 14) for count in (2, 3, 4))
+    assert not any(is_verified(count, 11, 14) for count in (1, 5))
+    assert [count for count in range(5) if is_verified(count, 7, 9)] == [2]
+    assert [count for count in range(5) if is_verified(count, 16, 18)] == [2]
+    assert not is_verified(2, 11, 14, missing=["a/x: of job 1"])
+    assert not is_verified(2, 11, 14, changed=["a/x: it has 1 bytes"])
+    unfinished = "2: committed but not finished, resume it"
+    assert is_verified(2, 11, 14, leftovers=[unfinished])
+    assert not is_verified(2, 7, 9, leftovers=[unfinished])
+    assert not is_verified(2, 16, 18, leftovers=[unfinished])
+    assert not is_verified(2, 11, 14, leftovers=["2: damaged, it is"])
 
 
 def ask_often(
@@ -237,9 +252,10 @@ def ask_often(
     """Ask so often, at one destination after the other; what there is to say of it.
 
     All that is wanted must come: so many answers, each of whole jobs; some of them while a job is
-    being published, or ends; some states. A machine that is too slow for that fails.
+    being published, or ends; some states; some of `verify` about files that a job has written down.
+    A machine that is too slow for that fails.
     """
-    count = beside = states = deaths = 0
+    count = beside = compared = states = deaths = 0
     until = time.monotonic() + LONGEST_S
     for number in itertools.count(1):
         logs = logs_in / str(number)
@@ -256,142 +272,15 @@ def ask_often(
         assert heard.wrong == []
         count += heard.count
         beside += heard.beside_count
+        compared += heard.compared_count
         states += heard.states_count
         deaths += heard.death_count
         ran = (
-            f"{count} answers in {number} rounds, {beside} beside a job, {states} states, "
-            f"{deaths} deaths"
+            f"{count} answers in {number} rounds, {beside} beside a job, {compared} about files "
+            f"that a job has written down, {states} states, {deaths} deaths"
         )
-        is_enough = beside >= count_wanted / 50 and states >= STATES_MIN
+        is_enough = min(beside, compared) >= count_wanted / 50 and states >= STATES_MIN
         if count >= count_wanted and is_enough and (deaths or not dying):
             return ran
         assert time.monotonic() < until, f"in so long only {ran}"
     raise AssertionError
-
-
-@dataclass(frozen=True)
-class Heard:
-    """What readers were told beside writers.
-
-    Attributes:
-        count: How many answers there were.
-        wrong: Those that no serial order of the jobs explains.
-        beside_count: How many were given while a job was publishing, deleting or ending.
-        states_count: How many lists there were, each different.
-        death_count: How often a driver was killed, or a resumer.
-        ran: What there is to say of it.
-    """
-
-    count: int
-    wrong: list[Line]
-    beside_count: int
-    states_count: int
-    death_count: int
-    ran: str
-
-
-def read_beside_writers(
-    processes: Processes,
-    place: Place,
-    logs_in: Path,
-    seconds: float,
-    *,
-    seed: int = 0,
-    pause_s: float = 0,
-    planted: str = "nothing",
-    dying: int = 0,
-) -> Heard:
-    """Ask for so long, beside writers that rest for up to *pause_s* after each job.
-
-    The jobs of *dying* ones of them are killed at any call, and resumed, or aborted.
-    """
-    ops = ["storm"] * (WRITERS - dying) + ["dying_storm"] * dying + ["ask"] * READERS
-    logs = [logs_in / f"log {number}" for number in range(len(ops))]
-    request = {**place.where, "exact": True, "seconds": seconds}
-    request |= {"pause_s": pause_s, "planted": planted}
-    answers = processes.race(
-        *(
-            {"op": op, **request, "seed": seed * len(ops) + number, "log": str(log)}
-            for number, (op, log) in enumerate(zip(ops, logs, strict=True))
-        )
-    )
-    failed = [answer["error"]["traceback"] for answer in answers if "error" in answer]
-    assert failed == [], "\n".join(failed)
-    written, heard = (
-        [json.loads(text) for log in some for text in log.read_text().splitlines()]
-        for some in (logs[:WRITERS], logs[WRITERS:])
-    )
-    jobs = sorted(
-        (line for line in written if line["state"] == "committed"),
-        key=lambda line: int(line["decided_ns"]),
-    )
-    if dying:
-        # Of who died before it heard its id there may be a job that only a `clean` ends. And of who
-        # died while it removed an area, `clean` puts that back, for whoever resumes the job.
-        processes.do("clean", **place.where)
-        for left in fc.jobs(place.where["destination"], **how_of(place.where)):
-            processes.do("settle", **place.where, job_id=left.job_id)
-        check_outcome(written, place.snapshot())
-    worlds = [*_worlds(jobs)]
-    told = [line for line in heard if "names" in line]
-    assert all(is_whole(line["text"].encode()) for line in told if "text" in line)
-    counts = Counter(
-        key for line in heard for key in ("names", "unstable", "missed") if key in line
-    )
-    ways = Counter(line["way"] for line in heard if "way" in line)
-    assert ways.keys() == WAYS.keys()
-    assert counts["unstable"] <= counts["names"] / 100 or planted != "nothing", counts
-    states = {tuple(line["names"]) for line in told}
-    beside = sum(_is_beside(jobs, line) for line in told)
-    deaths = sum(line.get("deaths", 0) for line in written)
-    ends = Counter(str(line["state"]) for line in written if line.get("deaths"))
-    ran = f"{len(jobs)} jobs in {seconds} s: {dict(counts)}, {dict(ways)}, {beside} beside a job, "
-    ran += f"{deaths} deaths, of jobs that ended as {dict(ends)}, " if dying else ""
-    return Heard(
-        count=len(told),
-        wrong=[line for line in told if not explains(jobs, worlds, line)],
-        beside_count=beside,
-        states_count=len(states),
-        death_count=deaths,
-        ran=f"{ran}{len(states)} states",
-    )
-
-
-def _is_beside(jobs: Sequence[Line], answer: Line) -> bool:
-    """Whether a job had decided and was not over, for some of the time."""
-    return any(
-        line["decided_ns"] < answer["ended_ns"] and answer["begun_ns"] < line["ended_ns"]
-        for line in jobs
-    )
-
-
-def _worlds(jobs: Sequence[Line]) -> Iterator[World]:
-    """What each job found, in the order of their decisions, and what was there in the end."""
-    world: World | None = World()
-    yield World()
-    for line in jobs:
-        world = after(line, world) if world is not None else None
-        assert world is not None, f"{line} cannot have met what was there"
-        yield world
-
-
-def explains(jobs: Sequence[Line], worlds: Sequence[World], answer: Line) -> bool:
-    """Whether the names are those after all jobs that had ended before, none that began later, and
-    some of the others, in the order of their decisions.
-    """
-    known = [line["ended_ns"] < answer["begun_ns"] for line in jobs]
-    first_open = known.index(False) if False in known else len(jobs)
-    certain = [number for number in range(first_open, len(jobs)) if known[number]]
-    maybe = [
-        number
-        for number in range(first_open, len(jobs))
-        if not known[number] and jobs[number]["begun_ns"] < answer["ended_ns"]
-    ]
-    for size in range(len(maybe) + 1):
-        for some in combinations(maybe, size):
-            world: World | None = worlds[first_open]
-            for number in sorted((*certain, *some)):
-                world = after(jobs[number], world) if world is not None else None
-            if world is not None and sorted(name for name, _ in world.files) == answer["names"]:
-                return True
-    return False

@@ -7,7 +7,8 @@ may have changed when it acts.
 
 from dataclasses import dataclass, replace
 
-from fsspec_commit.selection import REQUESTS, CommitterName, choose
+from fsspec_commit.records.job import CommitterName
+from fsspec_commit.selection import REQUESTS, choose
 from fsspec_commit.store import AtomicRename, Capabilities
 from fsspec_commit.testing.simulation.bucket import Habits
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import signal
@@ -36,6 +37,7 @@ AT_ONCE = """
 from fsspec_commit.testing import certification
 certification._run_tests = lambda *_, **__: None
 """
+WHOLE_S = 1_200
 WITHOUT_PYTEST = "import sys; sys.modules['pytest'] = None\n"
 
 
@@ -76,6 +78,24 @@ def test_a_certificate(certified: Certified, request: pytest.FixtureRequest) -> 
     written = (certified.place / "certificate.json").read_text()
     assert SECRET not in certified.ran.stdout + certified.ran.stderr + written
     assert [path.name for path in certified.place.iterdir()] == ["certificate.json"]
+
+
+@pytest.mark.slow
+def test_a_whole_certificate(fast: Path) -> None:
+    """Of a disk, in a minute of CPU: every case of each test, and each fault at each store call."""
+    # In place of pytest's own, which on a machine that has more to do comes too soon.
+    faulthandler.dump_traceback_later(WHOLE_S, exit=True, file=2)
+    ran = certify(fast / "out", "--output", fast / "certificate.json")
+    whole = Certified(fast, ran)
+    shows_what_is_broken(whole, lies=False)
+    document = whole.document
+    assert document["quick"] is False
+    assert document["committer"] == "v1"
+    assert set(document["guarantees"].values()) == {"kept"}
+    assert document["faults"]["tried"] == document["faults"]["of"] > 1_000
+    assert document["tests"]["kept"] == len(document["kept"]) > 300
+    assert document["not_removed"] == []
+    assert [path.name for path in fast.iterdir()] == ["certificate.json"]
 
 
 def shows_what_is_broken(certified: Certified, *, lies: bool) -> None:
