@@ -26,7 +26,7 @@ class SimulatedUploads:
         self._request = process.request
         self._ask = ask
         self.adopting: AdoptsUploads | None = (
-            _Adoption(bucket, process) if bucket.habits.keyed_by == "upload_id" else None
+            None if family.drops_uploads else _Adoption(bucket, process)
         )
 
     async def start(self, path: StorePath, nonce: Nonce) -> PendingUpload:
