@@ -7,14 +7,14 @@ import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.fs.FileSystem;
 
-/** What the class of Hadoop's driver of a store says of it, and no setting does. */
+/** Facts about Hadoop's driver of a store that its class tells, and no setting does. */
 public final class DriverClass {
   private static final String S3A = "org.apache.hadoop.fs.s3a.S3AFileSystem";
   private static final String MAGIC_PATHS = "org.apache.hadoop.fs.s3a.commit.MagicCommitPaths";
 
   private DriverClass() {}
 
-  /** By names of settings: the class with those that it extends, and of S3A what it does for jobs. */
+  /** By setting name: the class with those that it extends and, for S3A, what it does for jobs. */
   public static Map<String, String> factsOf(Class<? extends FileSystem> driver) {
     List<String> names = new ArrayList<>();
     for (Class<?> one = driver; one != null && one != FileSystem.class; one = one.getSuperclass()) {

@@ -18,8 +18,8 @@ import org.slf4j.LoggerFactory;
 /**
  * One job in the driver process, which may end at any moment and be replaced by another.
  *
- * <p>A new process attaches to the job by its spec, and is told of every task again: to adopt a task is
- * repeatable, and the job is decided on the store, once.
+ * <p>A new process attaches to the job by its spec, and is told of every task again: adopting a task
+ * can be repeated, and the job is decided on the store, once.
  */
 final class DriverJob {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -28,20 +28,20 @@ final class DriverJob {
   private static final int PROCESSES_MAX = 3;
 
   private final ObjectNode place;
-  /** What the process has said of it: its spec, its paths, and the commands that settle it. */
+  /** What the process has said of the job: its spec, its paths, and the commands that settle it. */
   private final JsonNode begun;
   private final JobPaths paths;
   /** Task messages that the process was told of, by task. */
   private final Map<Integer, String> told = new HashMap<>();
-  /** Whoever holds it talks of the job. */
+  /** Held by the thread that talks to the process about the job. */
   private final ReentrantLock settling = new ReentrantLock();
 
   private DriverProcess process;
   private boolean isAborted;
   private boolean isCommitted;
-  /** Whether any process was asked to commit it. */
+  /** Whether any process was asked to commit the job. */
   private boolean isCommitting;
-  /** Whether any process has said so: its data will stand, whoever finishes. */
+  /** Whether any process has said that it is decided: its data will stand, whoever finishes. */
   private boolean isDecided;
 
   private DriverJob(DriverProcess process, ObjectNode place, JsonNode begun, JobPaths paths) {
@@ -68,7 +68,7 @@ final class DriverJob {
         JsonNode job = process.ask("start", request);
         return new DriverJob(process, place, job, new JobPaths(job, destination, isNew));
       } catch (DriverProcess.EndedException e) {
-        // A job that it may have begun holds nothing, and is cleaned away.
+        // A job that the process may have begun holds nothing, and `clean` removes it.
         if (isLast(ended, e)) {
           throw new FsspecCommitException(e.getMessage(), e);
         }
@@ -85,7 +85,7 @@ final class DriverJob {
   }
 
   /**
-   * Tells of a task's files early: the process adopts them while others are still written.
+   * Tells the process of a task's files early: it adopts them while others are still written.
    *
    * <p>Spark's scheduler calls it, and must not wait: a job that is being settled has no use for it.
    */
@@ -170,7 +170,7 @@ final class DriverJob {
     return true;
   }
 
-  /** Makes another process, where the one that knew the job has ended, drive it. */
+  /** Makes another process drive the job, if the one that knew it has ended. */
   private void attach() throws DriverProcess.EndedException {
     if (process.isRunning()) {
       return;

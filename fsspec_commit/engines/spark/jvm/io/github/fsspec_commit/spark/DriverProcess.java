@@ -30,14 +30,14 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 final class DriverProcess {
   private static final ObjectMapper JSON = new ObjectMapper();
-  /** What both sides say that they speak. */
+  /** The version of the protocol, which both sides state. */
   private static final int PROTOCOL = 1;
-  /** A Python that is slow to start is on a disk far away; one that says nothing for so long hangs. */
+  /** A Python on a remote disk is slow to start; one that says nothing for this long hangs. */
   private static final long GREETING_WAIT_S = 120;
   /** What a wrapper of Python's, or a module that is always imported, may print before the greeting. */
   private static final int LINES_BEFORE_GREETING_MAX = 100;
 
-  /** By their commands: another SparkContext of this JVM may name another one. */
+  /** Processes by their commands: another SparkContext of this JVM may name another command. */
   private static final Map<String, DriverProcess> RUNNING = new HashMap<>();
 
   private final Process process;
@@ -51,7 +51,7 @@ final class DriverProcess {
   private final LastLines errors;
   private volatile boolean isRunning = true;
 
-  /** The process ended before it has answered: what it was asked for may have happened. */
+  /** The process ended before it answered: what it was asked for may have happened. */
   static final class EndedException extends IOException {
     private static final long serialVersionUID = 1L;
 
@@ -60,7 +60,7 @@ final class DriverProcess {
     }
   }
 
-  /** The process of this JVM; another one, where the last has ended. */
+  /** The process of this JVM; a new one, if the last has ended. */
   static synchronized DriverProcess running() {
     PythonCommand command = PythonCommand.configured();
     DriverProcess running = RUNNING.get(command.toString());
@@ -128,7 +128,7 @@ final class DriverProcess {
     }
   }
 
-  /** The greeting; what is printed before it is no answer, and goes where errors go. */
+  /** The greeting; what is printed before it is not an answer, and goes where errors go. */
   private JsonNode greetingIn(BufferedReader out) throws IOException {
     for (int printed = 0; printed < LINES_BEFORE_GREETING_MAX; printed++) {
       String line = out.readLine();
@@ -149,7 +149,7 @@ final class DriverProcess {
     thread.start();
   }
 
-  /** What it wants to know of Hadoop's settings. */
+  /** What the process wants to know of Hadoop's settings. */
   HadoopSettings settings() {
     return settings;
   }
@@ -177,14 +177,14 @@ final class DriverProcess {
    * Sends a request, and waits for its answer.
    *
    * @throws EndedException the process ended before it answered
-   * @throws FsspecCommitException it answered that it did not do it, and why
+   * @throws FsspecCommitException it answered that it did not do what was asked, and why
    */
   JsonNode ask(String what, ObjectNode request) throws EndedException {
     long id = requests.incrementAndGet();
     CompletableFuture<JsonNode> answer = new CompletableFuture<>();
     waiting.put(id, answer);
     try {
-      if (!isRunning()) { // The reader has failed what was waiting then.
+      if (!isRunning()) { // The reader has already failed what was waiting.
         throw hasEnded();
       }
       send(request.deepCopy().put("do", what).put("id", id));
@@ -207,10 +207,10 @@ final class DriverProcess {
   }
 
   /**
-   * What comes, though the thread be interrupted meanwhile.
+   * Waits for an answer, even if the thread is interrupted meanwhile.
    *
    * <p>Spark interrupts the thread of a query that is stopped, and then asks for the abort. What was
-   * asked for goes on over there, and must be known when that comes.
+   * asked for goes on in the process, and its outcome must be known when the abort comes.
    */
   private static <T> T awaited(CompletableFuture<T> waited, long waitS)
       throws ExecutionException, TimeoutException {
@@ -230,7 +230,7 @@ final class DriverProcess {
     }
   }
 
-  /** Puts a request in line: whether it arrives, an answer shows, or the end of the process. */
+  /** Queues a request: an answer, or the end of the process, shows whether it arrived. */
   private void send(ObjectNode request) {
     try {
       byte[] line = JSON.writeValueAsBytes(request);
@@ -251,7 +251,7 @@ final class DriverProcess {
         }
       }
     } catch (IOException | InterruptedException e) {
-      // It ends, and is waited for where it is read from.
+      // The process is ending; the thread that reads from it notices.
     }
   }
 
@@ -273,7 +273,7 @@ final class DriverProcess {
       process.destroyForcibly();
     } finally {
       isRunning = false;
-      lines.add(new byte[0]); // The thread that writes to it ends.
+      lines.add(new byte[0]); // So that the thread that writes to the process ends.
       EndedException end = hasEnded();
       waiting.values().forEach(answer -> answer.completeExceptionally(end));
     }

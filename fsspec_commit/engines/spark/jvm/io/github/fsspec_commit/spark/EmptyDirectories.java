@@ -18,18 +18,18 @@ import org.slf4j.LoggerFactory;
  */
 final class EmptyDirectories {
   private static final Logger LOG = LoggerFactory.getLogger(EmptyDirectories.class);
-  /** File systems with directories that stand by themselves, and are deleted only when they are empty. */
+  /** File systems with real directories, which are deleted only when they are empty. */
   private static final List<String> SCHEMES = Arrays.asList("file", "hdfs", "abfs", "abfss");
 
   private EmptyDirectories() {}
 
-  /** Whether a path is not there, on a file system where it would be a directory by itself. */
+  /** Whether a path does not exist, on a file system with real directories. */
   static boolean isNew(FileSystem fs, Path path) throws IOException {
     return isServed(path) && !fs.exists(path);
   }
 
   /**
-   * Removes a directory and those above it, up to and including {@code top}, as far as they are empty.
+   * Removes a directory and those above it, up to and including {@code top}, until one is not empty.
    *
    * <p>What another job writes there stays, and so do its directories.
    */
@@ -50,10 +50,10 @@ final class EmptyDirectories {
     return SCHEMES.contains(path.toUri().getScheme());
   }
 
-  /** By one call of the system, which refuses a directory that is not empty. */
+  /** Removes a directory by one system call, which refuses if the directory is not empty. */
   private static void remove(FileSystem fs, Path directory) throws IOException {
     if ("file".equals(directory.toUri().getScheme())) {
-      // Hadoop's own looks first, and then deletes a whole tree.
+      // Hadoop's own delete looks first, and then deletes a whole tree.
       Files.deleteIfExists(Paths.get(directory.toUri().getPath()));
     } else {
       fs.delete(directory, false);

@@ -15,17 +15,17 @@ class FsspecCommitException extends RuntimeException {
     super(PREFIX + message, cause);
   }
 
-  /** What an exception says, to be said as a part of another one. */
+  /** What an exception says, for the message of another one. */
   static String reason(Exception e) {
     String message = String.valueOf(e.getMessage());
     return message.startsWith(PREFIX) ? message.substring(PREFIX.length()) : message;
   }
 
   /**
-   * Throws it as what Spark has for a query that fails.
+   * Throws this as the exception that Spark has for a query that fails.
    *
-   * <p>PySpark shows an exception of that class by its message alone. One that it does not know it shows with
-   * the whole stack of Java, where the message is the second of a hundred lines.
+   * <p>PySpark shows an exception of that class by its message alone. One that it does not know, it shows
+   * with the whole stack of Java, where the message is the second of a hundred lines.
    */
   RuntimeException thrown() {
     QueryExecutionException told = new QueryExecutionException(getMessage(), getCause());
@@ -33,7 +33,7 @@ class FsspecCommitException extends RuntimeException {
     throw FsspecCommitException.<RuntimeException>unchecked(told);
   }
 
-  /** As in Scala, where every exception is: what Spark declares of its methods leaves none. */
+  /** Throws unchecked, as Scala does with every exception: Spark's methods declare none. */
   @SuppressWarnings("unchecked")
   private static <E extends Throwable> E unchecked(Throwable error) throws E {
     throw (E) error;

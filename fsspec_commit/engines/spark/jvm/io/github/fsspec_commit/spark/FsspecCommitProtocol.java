@@ -19,11 +19,11 @@ import scala.Option;
  * Commits what Spark's own writers write: {@code spark.sql.sources.commitProtocolClass}.
  *
  * <p>Spark writes, and this class says where: to places that no reader looks at. It decides nothing,
- * publishes nothing and deletes nothing that is visible. All of that does fsspec-commit, in the
+ * publishes nothing and deletes nothing that is visible. fsspec-commit does all of that, in the
  * driver process of this JVM: see {@link DriverProcess}.
  *
  * <p>Spark makes one instance for each write on the driver, and sends a copy to each task attempt. It
- * makes instances for writes that it then refuses or skips as well, so that a constructor begins
+ * also makes instances for writes that it then refuses or skips, so a constructor must begin
  * nothing.
  */
 public class FsspecCommitProtocol extends FileCommitProtocol implements Serializable {
@@ -43,14 +43,14 @@ public class FsspecCommitProtocol extends FileCommitProtocol implements Serializ
   // One task attempt's: each has a copy of its own.
   private transient TaskAttempt attempt;
 
-  /** As Spark calls it by reflection. */
+  /** The constructor that Spark calls by reflection. */
   public FsspecCommitProtocol(String jobId, String path, boolean dynamicPartitionOverwrite) {
     this.sparkJobId = jobId;
     this.path = path;
     this.isDynamicOverwrite = dynamicPartitionOverwrite;
   }
 
-  /** As Spark's streaming sink and its RDDs call it. */
+  /** The constructor that Spark's streaming sink and its RDDs call. */
   public FsspecCommitProtocol(String jobId, String path) {
     this(jobId, path, false);
   }
@@ -109,14 +109,14 @@ public class FsspecCommitProtocol extends FileCommitProtocol implements Serializ
     job.taskCommitted((String) message.obj());
   }
 
-  /** Spark for Scala 2.13. */
+  /** Called by Spark for Scala 2.13. */
   @Override
   public void commitJob(
       JobContext context, scala.collection.immutable.Seq<TaskCommitMessage> messages) {
     commit(messages.iterator());
   }
 
-  /** Spark for Scala 2.12, whose {@code Seq} is this one. */
+  /** Called by Spark for Scala 2.12, whose {@code Seq} is this one. */
   public void commitJob(JobContext context, scala.collection.Seq<TaskCommitMessage> messages) {
     commit(messages.iterator());
   }
@@ -134,7 +134,7 @@ public class FsspecCommitProtocol extends FileCommitProtocol implements Serializ
   }
 
   /**
-   * Aborts the job unless it is decided: Spark calls it after a commit that failed as well.
+   * Aborts the job unless it is decided: Spark calls this also after a commit that failed.
    *
    * <p>It raises nothing, so that Spark shows its own error.
    */
@@ -159,7 +159,7 @@ public class FsspecCommitProtocol extends FileCommitProtocol implements Serializ
     attempt = new TaskAttempt(paths, context.getTaskAttemptID().getTaskID().getId());
   }
 
-  /** As Spark up to 3.1 names files, and later ones in some places. */
+  /** The form that Spark up to 3.1 calls, and later releases in some places. */
   @Override
   public String newTaskTempFile(TaskAttemptContext context, Option<String> dir, String ext) {
     return newTaskTempFile(context, dir, new FileNameSpec("", ext));
@@ -200,7 +200,7 @@ public class FsspecCommitProtocol extends FileCommitProtocol implements Serializ
     }
   }
 
-  /** Deletes what the attempt has written; what it does not reach is removed with the job. */
+  /** Deletes what the attempt has written; what cannot be deleted now is removed with the job. */
   @Override
   public void abortTask(TaskAttemptContext context) {
     if (attempt == null) {

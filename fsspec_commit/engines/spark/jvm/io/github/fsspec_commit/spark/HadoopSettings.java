@@ -16,11 +16,11 @@ import org.apache.hadoop.security.alias.CredentialProviderFactory;
 /**
  * The settings of Hadoop that concern one place, secrets among them, for the driver process alone.
  *
- * <p>Which ones these are, and what they mean to fsspec, the Python side knows: it has said so in its
+ * <p>The Python side knows which settings these are, and what they mean to fsspec: it names them in its
  * greeting, and refuses what it does not know.
  *
- * <p>Hadoop keeps a driver once it is made, with the settings it was made with. What is set later is
- * none of it, so these are what counts, and not those of the session that writes.
+ * <p>Hadoop keeps a driver once it is made, with the settings it was made with. What is set later
+ * has no effect, so the driver's settings count, and not those of the session that writes.
  */
 final class HadoopSettings {
   private static final String OWN = "spark.fsspec_commit.";
@@ -44,10 +44,10 @@ final class HadoopSettings {
       throws IOException {
     String scheme = destination.toUri().getScheme();
     Configuration drivers = fs.getConf() == null ? conf : fs.getConf();
-    // Opened once: each time it takes longer than all else that a job's start does here.
+    // Opened once: opening takes longer than all else that a job's start does here.
     List<CredentialProvider> keystores = CredentialProviderFactory.getProviders(drivers);
     for (JsonNode prefix : prefixes.path(scheme)) {
-      // Spark's own are settings of no driver.
+      // Spark's own settings are not a driver's.
       Configuration asked = prefix.asText().startsWith("spark.") ? conf : drivers;
       for (Map.Entry<String, String> setting : asked) {
         if (setting.getKey().startsWith(prefix.asText())) {
@@ -72,7 +72,7 @@ final class HadoopSettings {
     DriverClass.factsOf(fs.getClass()).forEach(settings::put);
   }
 
-  /** As {@link Configuration#getPassword} does: no listing of the configuration shows what is in there. */
+  /** Adds a secret, as {@link Configuration#getPassword} finds it: no listing shows what a keystore holds. */
   private static void addSecret(
       ObjectNode settings, String name, List<CredentialProvider> keystores, Configuration conf)
       throws IOException {
@@ -86,7 +86,7 @@ final class HadoopSettings {
     add(settings, name, conf.get(name));
   }
 
-  /** Adds what was got by its name, so that ${…} is expanded in it, as it is not in a listing. */
+  /** Adds a value that was looked up by name, since listings do not expand ${…}. */
   private static void add(ObjectNode texts, String name, String value) {
     if (value != null) {
       texts.put(name, value);
@@ -104,7 +104,7 @@ final class HadoopSettings {
 
   /**
    * Puts the options of a job into {@code options}: {@code spark.fsspec_commit.…} of the session, and
-   * {@code fsspec_commit.…} of the writer, which win. To Spark, options differ by no capital.
+   * {@code fsspec_commit.…} of the writer, which win. Spark ignores the case of options.
    */
   void addJobOptions(ObjectNode options, Configuration conf) {
     for (String prefix : new String[] {OWN, OWN_OPTION}) {

@@ -5,7 +5,7 @@ import java.io.Serializable;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
-/** Where the attempts of one job write: the driver process says it, and tasks only append names. */
+/** Where the attempts of one job write: the driver process says so, and tasks only append names. */
 final class JobPaths implements Serializable {
   private static final long serialVersionUID = 1L;
 
@@ -20,7 +20,7 @@ final class JobPaths implements Serializable {
   private final String record;
 
   /**
-   * Of a job that has begun.
+   * The paths of a job that has begun.
    *
    * @param job what the driver process has said of it
    */
@@ -33,7 +33,7 @@ final class JobPaths implements Serializable {
     this.record = job.get("record").asText();
   }
 
-  /** The directory that all files of an attempt are below. */
+  /** The directory below which all files of an attempt are. */
   Path attempt(int taskId, String attemptId) {
     return new Path(destination + "/" + attempts + "/" + taskId + "/" + attemptId);
   }
@@ -50,19 +50,19 @@ final class JobPaths implements Serializable {
     return new Path(attempt(taskId, attemptId) + below + ".pending");
   }
 
-  /** The record of the job, which stands as long as the job lives. */
+  /** The record of the job, which exists as long as the job does. */
   Path record() {
     return new Path(destination + "/" + record);
   }
 
-  /** Removes the directories of a job that is over, as far as they are empty. */
+  /** Removes the directories of a job that is over, until one is not empty. */
   void removeEmpty(FileSystem fs, int taskId) {
     Path tasks = new Path(destination + "/" + attempts);
     Path top = isNew ? new Path(destination) : tasks.getParent();
     EmptyDirectories.remove(fs, new Path(tasks, Integer.toString(taskId)), top);
   }
 
-  /** Removes a destination that was not there before a job which is aborted, if it is empty. */
+  /** Removes the destination of an aborted job, if it was not there before the job and is empty. */
   void removeNewDestination(FileSystem fs) {
     if (isNew) {
       Path areas = new Path(destination + "/" + attempts).getParent().getParent();

@@ -9,8 +9,8 @@ import org.apache.spark.SparkEnv;
 /**
  * The Python that commits.
  *
- * <p>It is named by the settings that Spark was started with, or by the environment: who may only change
- * the settings of a session must not choose what is run.
+ * <p>It is named by the settings that Spark was started with, or by the environment: a user who can only
+ * change the settings of a session must not choose what is run.
  */
 final class PythonCommand {
   private static final String SETTING = "spark.fsspec_commit.python";
@@ -32,7 +32,7 @@ final class PythonCommand {
     String[] named = {
       conf.get(SETTING, null),
       System.getenv("FSSPEC_COMMIT_PYTHON"),
-      // A notebook's is Jupyter.
+      // In a notebook, this is Jupyter.
       driver != null && new File(driver).getName().startsWith("python") ? driver : null,
       conf.get("spark.pyspark.python", null),
       System.getenv("PYSPARK_PYTHON"),
@@ -45,7 +45,7 @@ final class PythonCommand {
     return new PythonCommand("python3");
   }
 
-  /** Without the working directory on its path: a folder of the user's must not be imported. */
+  /** The command, without the working directory on Python's path: nothing in it must be imported. */
   List<String> words() {
     return Arrays.asList(python, "-P", "-m", MODULE);
   }

@@ -7,8 +7,8 @@ import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.spark.SparkEnv;
 
 /**
- * Writes that cannot be committed safely, each refused before any work, with its sentence: those that
- * only the JVM can tell. What Hadoop's drivers and their settings refuse, the driver process says.
+ * Refuses writes that cannot be committed safely, before any work, each with its own sentence: those
+ * that only the JVM can tell. The driver process refuses what Hadoop's drivers and settings rule out.
  */
 final class Refusals {
   private Refusals() {}
@@ -26,7 +26,7 @@ final class Refusals {
     checkUser(destination);
     checkNativeWriter(conf, "spark.comet.parquet.write.enabled", "Comet", false);
     checkNativeWriter(conf, "spark.comet.write.parquet.enabled", "Comet", false);
-    // On by itself, once the plugin is loaded.
+    // On by default, once the plugin is loaded.
     boolean hasGluten = SparkEnv.get().conf().get("spark.plugins", "").contains("GlutenPlugin");
     checkNativeWriter(conf, "spark.gluten.sql.native.writer.enabled", "Gluten", hasGluten);
   }
@@ -57,7 +57,7 @@ final class Refusals {
     }
   }
 
-  /** The driver process has the ticket of the one who started the JVM, and is nobody's proxy. */
+  /** The driver process has the ticket of whoever started the JVM, and is nobody's proxy. */
   private static void checkUser(Path destination) throws IOException {
     UserGroupInformation user = UserGroupInformation.getCurrentUser();
     if (user.getAuthenticationMethod() == UserGroupInformation.AuthenticationMethod.PROXY

@@ -17,8 +17,8 @@ import org.slf4j.LoggerFactory;
 /**
  * The command that Spark is executing in this thread, as far as its plan tells.
  *
- * <p>None of this is public API of Spark. What returns a {@code Seq} is called by reflection, as Scala 2.12
- * and 2.13 have different types of that name.
+ * <p>None of this is public API of Spark. Methods that return a {@code Seq} are called by reflection, as
+ * Scala 2.12 and 2.13 have different types of that name.
  */
 final class RunningWrite {
   private static final Logger LOG = LoggerFactory.getLogger(RunningWrite.class);
@@ -32,7 +32,7 @@ final class RunningWrite {
   /** The write to this destination; null if the plan shows none. */
   static RunningWrite of(Path destination) {
     try {
-      // One that is stopped meanwhile must not be made anew.
+      // A context that is stopped meanwhile must not be created anew.
       String id =
           SparkContext$.MODULE$.getActive().get().getLocalProperty("spark.sql.execution.id");
       QueryExecution query = id == null ? null : SQLExecution.getQueryExecution(Long.parseLong(id));

@@ -48,10 +48,10 @@ final class TaskAttempt {
   /**
    * The path of a new file.
    *
-   * <p>A name holds the ids of its job and its task, so that it never comes back: by that the file is
-   * known again. A bucket's number begins with an underscore, and follows a hyphen here.
+   * <p>A name holds the ids of its job and its task, so that it is never used again: by its name the file
+   * is recognized. A bucket's number begins with an underscore, and follows a hyphen here.
    *
-   * @throws FsspecCommitException the job is over: to open a file would make its directories anew
+   * @throws FsspecCommitException the job is over: opening a file would create its directories again
    */
   String newFile(String directory, String prefix, String suffix, Configuration conf)
       throws IOException {
@@ -59,7 +59,7 @@ final class TaskAttempt {
       refuseIfLate(fileSystem(conf));
     }
     String end = suffix.startsWith("_") ? "-" + suffix : suffix;
-    // In no other digits than these, whatever the language of the JVM.
+    // In ASCII digits, whatever the language of the JVM.
     String number = String.format(Locale.ROOT, "%05d", taskId);
     String file = prefix + "part-" + number + "-" + paths.jobId + "-" + taskId + end;
     String name = directory.isEmpty() ? file : directory + "/" + file;
@@ -68,10 +68,10 @@ final class TaskAttempt {
   }
 
   /**
-   * What the driver adopts: the files that stand, each as an array of its name and its size, and of the
-   * id and the etags of its upload.
+   * What the driver adopts: the files that exist, each as an array of its name, its size and, for an
+   * upload, the upload's id and etags.
    *
-   * <p>A writer that got no row may never have opened its file: that is left out.
+   * <p>A writer that got no row may never have opened its file: such a file is left out.
    *
    * @throws FsspecCommitException the job is over: nobody will ask for these files; or one of them is lost
    */
@@ -92,7 +92,7 @@ final class TaskAttempt {
     return JSON.writeValueAsString(message);
   }
 
-  /** One listing for each directory: on local disks, more would start a process for every file. */
+  /** Lists each directory once: on local disks, asking for each file would start a process for each. */
   private void addFiles(FileSystem fs, ArrayNode files) throws IOException {
     Map<Path, Map<String, Long>> sizes = new HashMap<>();
     for (String name : names) {
@@ -143,11 +143,11 @@ final class TaskAttempt {
   }
 
   /**
-   * Refuses an attempt of which a file is not shown, unless that was never opened.
+   * Refuses an attempt if the store does not show one of its files, unless that was never opened.
    *
    * <p>Spark opens a file for its first row. Only the writer of a task that got none, which has one file,
-   * may not have opened it. What answers "not found" in the store's place, such as a proxy whose store
-   * restarts, says so of everything, and of the job's record, which stands, too.
+   * may not have opened it. Whatever answers "not found" in the store's place, such as a proxy whose
+   * store restarts, says so of everything, even of the job's record, which is there.
    */
   private void refuseLost(FileSystem fs, String name) throws IOException {
     Path file = paths.standing(taskId, attemptId, name);
@@ -159,7 +159,7 @@ final class TaskAttempt {
     }
   }
 
-  /** A file itself stands where the record of its upload should: nobody would complete it. */
+  /** Refuses a file that S3A has written itself instead of leaving an upload: nobody would complete it. */
   private static void refuseFile(FileSystem fs, Path opened) throws IOException {
     if (fs.exists(opened)) {
       throw new FsspecCommitException(
@@ -168,7 +168,7 @@ final class TaskAttempt {
     }
   }
 
-  /** Deletes what it has written; of a job that is over, the directories that it made anew as well. */
+  /** Deletes what the attempt has written; if the job is over, also the directories that it created again. */
   void delete(Configuration conf) throws IOException {
     if (!names.isEmpty()) {
       FileSystem fs = fileSystem(conf);

@@ -8,7 +8,7 @@ import java.io.InputStream;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What completing an upload takes, of the record that S3A leaves of it: most of that are statistics. */
+/** What completing an upload takes from the record that S3A leaves, most of which is statistics. */
 final class UploadRecord {
   private static final ObjectMapper JSON =
       new ObjectMapper().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS);
@@ -24,15 +24,15 @@ final class UploadRecord {
   }
 
   /**
-   * Reads one.
+   * Reads a record.
    *
-   * @throws IOException it cannot be read, or is none
+   * @throws IOException it cannot be read, or is not a record of an upload
    */
   static UploadRecord read(InputStream in) throws IOException {
     JsonNode record = JSON.readTree(in);
     List<String> etags = new ArrayList<>();
     for (JsonNode etag : record.path("etags")) {
-      // Since Hadoop 3.4.2 beside checksums.
+      // Since Hadoop 3.4.2 an etag stands beside checksums.
       etags.add(textOf(etag.isTextual() ? etag : etag.path("etag"), "an etag"));
     }
     JsonNode length = record.path("length");

@@ -23,8 +23,8 @@ import org.apache.hadoop.util.functional.FutureIO;
 /**
  * The records that S3A leaves of the uploads below a directory, in the format of its magic committer.
  *
- * <p>One listing finds them, with their sizes, so that to open one asks nothing more; and several are read
- * at a time, as each is a call that waits for the store.
+ * <p>One listing finds them, with their sizes, so that opening one needs no further request; and several
+ * are read at a time, as each is a call that waits for the store.
  */
 final class UploadRecords {
   private static final int READ_AT_A_TIME = 8;
@@ -32,9 +32,9 @@ final class UploadRecords {
   private UploadRecords() {}
 
   /**
-   * Those of the wanted records that are below a directory; where that is not there, none.
+   * Those of the wanted records that are below a directory; none if the directory does not exist.
    *
-   * @throws IOException one cannot be read, or the listing breaks off
+   * @throws IOException a record cannot be read, or the listing breaks off
    */
   static Map<Path, UploadRecord> below(FileSystem fs, Path directory, Set<Path> wanted)
       throws IOException {

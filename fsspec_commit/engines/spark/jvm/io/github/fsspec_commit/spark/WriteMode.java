@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.fs.Path;
 
-/** What happens to the data that stands, in the words of fsspec-commit. */
+/** What happens to existing data, in the words of fsspec-commit. */
 final class WriteMode {
   final String name;
   /** The directories that are replaced whether or not something is written there. */
@@ -18,8 +18,8 @@ final class WriteMode {
   /**
    * The mode of the write that is running in this thread.
    *
-   * <p>Spark tells a commit protocol only what there is to delete. The rest is in the plan. Without
-   * one that can be read, a write with nothing to delete appends: that never removes anything.
+   * <p>Spark tells a commit protocol only what there is to delete. The rest is in the plan. If the
+   * plan cannot be read, a write with nothing to delete appends, which never removes anything.
    */
   static WriteMode of(Path destination, boolean isDynamicOverwrite, List<Path> replaced) {
     if (isDynamicOverwrite) {
@@ -27,7 +27,7 @@ final class WriteMode {
     }
     RunningWrite write = RunningWrite.of(destination);
     if (write != null && write.isOverwrite() && !write.staticPartition().isEmpty()) {
-      // Spark does not name a partition that is not there yet; the whole table is not meant.
+      // Spark does not name a partition that does not exist yet; the whole table is not meant.
       List<String> declared = new ArrayList<>();
       declared.add(write.staticPartition());
       return new WriteMode("overwrite_partitions", declared);
