@@ -76,7 +76,11 @@ def rate_of(results: Mapping[str, Result]) -> Rate:
     return Rate(killed, len(left), sum(map(is_undecided, left)))
 
 
-def known_and_killed(results: Mapping[str, Result]) -> list[str]:
-    """What is said to survive, and does not."""
+def known_and_killed(results: Mapping[str, Result]) -> dict[str, Result]:
+    """What is said to survive, and does not; with the test that has failed, or did not end."""
     known = NO_DIFFERENCE.keys() | SURVIVORS.keys()
-    return [name for name in results if name in known and results[name].verdict in KILLED]
+    return {
+        name: result
+        for name, result in results.items()
+        if name in known and result.verdict in KILLED
+    }
