@@ -24,6 +24,12 @@ MODES = (
 )
 MARKERS = ("json", "json", "marker", "none")
 """What jobs leave in ``_SUCCESS`` where they are asked to leave the names of their files."""
+WAIT_S, FIRST_WAIT_S = 3.0, 60.0
+"""How long a job waits for those that conflict, and how long the first job of a process does.
+
+All processes begin at once. Where a round of requests takes seconds, those that wait for so little
+are all refused, and nothing is committed that a test could be about.
+"""
 EXPECTED = (
     fc.ConcurrentJobError,
     fc.DestinationExistsError,
@@ -52,7 +58,8 @@ def write_many(
     with Path(request["log"]).open("a") as log:
         # On a slow machine the time may be over before a first job is.
         while time.monotonic() < until or count == 0:
-            line = one(request, chance, f"{request['seed']}.{count}")
+            wait_s = FIRST_WAIT_S if count == 0 else WAIT_S
+            line = one({**request, "wait_s": wait_s}, chance, f"{request['seed']}.{count}")
             log.write(json.dumps(line) + "\n")
             log.flush()
             count += 1
@@ -74,7 +81,7 @@ def one_job(
 ) -> dict[str, Any]:
     """Write one job; *begun* hears what it is about to write when it has its id."""
     mode = chance.choice(MODES)
-    options: dict[str, Any] = {"mode": mode, "wait_s": 3.0}
+    options: dict[str, Any] = {"mode": mode, "wait_s": request["wait_s"]}
     how = how_of(request)
     if chance.random() < 0.4 and request.get("exact", True):
         options["names"] = "exact"
