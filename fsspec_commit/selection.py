@@ -34,6 +34,8 @@ _NOT_EXCLUSIVE = (
     "the store has no exclusive create and no exclusive rename, so two drivers of one job could "
     "both believe that they committed it; nothing this library does can mend that"
 )
+_NOBODY_REPLACES = "delete_by_name=True if nobody replaces these files meanwhile"
+_NOBODY_WRITES = "single_writer=True if nobody else writes here"
 NO_REMARKS: Mapping[str, str] = MappingProxyType({})
 REQUESTS: tuple[Request, ...] = ("auto", "v1", "manifest", "magic")
 
@@ -205,7 +207,12 @@ def _bind_manifest(store: ConfirmedStore, facts: Capabilities, *, delete_by_name
     elif facts.token_survives_rename is True and facts.unique_tokens is not False:
         removal = TrashRemoval(store, files, retirement)
     else:
-        removal = _by_names(store, retirement, facts, delete_by_name=delete_by_name)
+        remedy = (
+            f'leave out committer="manifest", or say {_NOBODY_REPLACES}'
+            if "v1" in _safe(facts)
+            else f"say {_NOBODY_REPLACES}, or {_NOBODY_WRITES}"
+        )
+        removal = _by_names(store, retirement, facts, delete_by_name=delete_by_name, remedy=remedy)
     return Bound(ManifestCommitter(store, files), removal)
 
 
@@ -226,13 +233,26 @@ def _bind_magic(store: ConfirmedStore, facts: Capabilities, *, delete_by_name: b
             drops_uploads=facts.upload_keyed_by == "path",
         )
         if _deletes_by_token(facts)
-        else _by_names(store, retirement, facts, delete_by_name=delete_by_name),
+        else _by_names(
+            store,
+            retirement,
+            facts,
+            delete_by_name=delete_by_name,
+            remedy=(
+                f"turn on versioning for the bucket, or say {_NOBODY_REPLACES}, or {_NOBODY_WRITES}"
+            ),
+        ),
         attempts_in_names=facts.upload_keyed_by != "upload_id",
     )
 
 
 def _by_names(
-    store: ConfirmedStore, retirement: Retirement, facts: Capabilities, *, delete_by_name: bool
+    store: ConfirmedStore,
+    retirement: Retirement,
+    facts: Capabilities,
+    *,
+    delete_by_name: bool,
+    remedy: str,
 ) -> NamedRemoval:
     return NamedRemoval(
         store,
@@ -240,6 +260,7 @@ def _by_names(
         replaces_if_match=facts.replace_if_match is True,
         deletes_if_match=facts.delete_if_match is True,
         by_name=delete_by_name,
+        remedy=remedy,
     )
 
 

@@ -44,9 +44,12 @@ class Removal(Protocol):
             does no harm by what it still sends while its permit lasts: none of its requests touches
             a newer file, except one of equal bytes, which
             :mod:`fsspec_commit.protocol.late_deletes` deals with.
+        remedy: What a user can change or promise so that every old file may be deleted, as an error
+            says it; empty where they may be anyway.
     """
 
     may_look_early: bool
+    remedy: str
 
     async def retire(
         self,
@@ -84,9 +87,10 @@ class _Retiring:
 
     may_look_early = True
 
-    def __init__(self, store: ConfirmedStore, retirement: Retirement) -> None:
+    def __init__(self, store: ConfirmedStore, retirement: Retirement, *, remedy: str = "") -> None:
         self._store = store
         self._retirement = retirement
+        self.remedy = remedy
 
     def beware(self, layout: JobLayout, entry: Entry) -> None:
         """Ignore it: nothing but the listed file is ever removed."""
@@ -265,6 +269,7 @@ class NamedRemoval(_Retiring):
         deletes_if_match: Whether a file can be deleted on condition.
         by_name: The promise that nobody else replaces old files while this job deletes them, so
             that it may do so without a condition.
+        remedy: What a user can change or promise so that every old file may be deleted.
     """
 
     def __init__(
@@ -275,8 +280,9 @@ class NamedRemoval(_Retiring):
         replaces_if_match: bool,
         deletes_if_match: bool,
         by_name: bool,
+        remedy: str,
     ) -> None:
-        super().__init__(store, retirement)
+        super().__init__(store, retirement, remedy=remedy)
         self._replaces_if_match = replaces_if_match
         self._deletes_if_match = deletes_if_match
         self._by_name = by_name

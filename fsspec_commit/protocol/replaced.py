@@ -195,15 +195,15 @@ async def refuse_what_must_stay(job: BoundJob) -> None:
 def _refuse_unsafe(job: BoundJob, name: str, *, in_place: bool) -> None:
     if job.removal.may_take(name, in_place=in_place):
         return
-    doing = "replace" if in_place else "delete"
-    promise = (
-        "" if in_place else " delete_by_name=True if nobody replaces these files meanwhile, or"
+    doing, remedy = (
+        ("replace", 'write your files under other names, as names="unique" does')
+        if in_place
+        else ("delete", job.removal.remedy)
     )
     message = (
         f"cannot overwrite {job.record.destination!r}: it holds {name!r}, and this store cannot "
         f"{doing} a file only if it still is the one that was seen, so a newer one of that name "
-        f"could be lost; turn on versioning for the bucket, or say{promise} single_writer=True "
-        "if nobody else writes here"
+        f"could be lost; {remedy}"
     )
     raise UnsafeStoreError(
         message, kind="unsafe_overwrite", job_id=job.record.job_id, path=name, stage="check"
