@@ -138,6 +138,8 @@ class AzureStore(HttpStore):
         answer = await self._get(path, {}, limit_bytes) if self._container.key(path) else None
         if answer is None:
             return None
+        if answer.status != HTTPStatus.OK:
+            raise self._container.doubt("Get Blob", path, ANOTHER_PART)
         size_bytes = int(answer.headers["content-length"])
         if size_bytes > limit_bytes:
             why = f"it has {size_bytes} bytes, and at most {limit_bytes} are read"

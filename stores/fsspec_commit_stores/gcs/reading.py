@@ -13,7 +13,7 @@ from fsspec_commit_stores.gcs.contents import token_of
 from fsspec_commit_stores.gcs.lookup import look_at_file
 from fsspec_commit_stores.gcs.provenance import GENERATION
 from fsspec_commit_stores.gcs.requests import Answered, Bucket, Given, RequestFailedError
-from fsspec_commit_stores.http.answers import ANOTHER_PART, is_span
+from fsspec_commit_stores.http.answers import ANOTHER_PART, FRAMING, UNMEASURED, is_span
 from fsspec_commit_stores.http.requests import raising_store_errors
 
 _NAME = "objects.get media"
@@ -34,6 +34,7 @@ async def read_whole(bucket: Bucket, path: StorePath, *, limit_bytes: int) -> Co
             return None
         raise
     token = _token(bucket, answered, path)
+    _check_whole(bucket, answered, path)
     return Content(Entry(path=path, size_bytes=len(answered.body), token=token), answered.body)
 
 
@@ -56,6 +57,7 @@ async def read_part(bucket: Bucket, path: StorePath, *, start: int, length: int)
         raise
     _token(bucket, answered, path)
     if answered.status == HTTPStatus.OK:  # a server that ignores ranges
+        _check_whole(bucket, answered, path)
         return answered.body[start : start + length]
     shown, size_bytes = answered.headers.get("content-range", ""), len(answered.body)
     if not is_span(shown, size_bytes, start=start, length=length):
@@ -87,6 +89,18 @@ async def _is_missing(bucket: Bucket, path: StorePath, failed: RequestFailedErro
         return failed.is_somebody_elses_404 and await look_at_file(bucket, path) is None
     except StoreError:
         return False
+
+
+def _check_whole(bucket: Bucket, answered: Answered, path: StorePath) -> None:
+    """Check that something says where the body ends, other than the end of the connection.
+
+    Raises:
+        StoreError: Nothing does: whoever ended the connection may have cut the body off.
+    """
+    if answered.headers.keys().isdisjoint(FRAMING):
+        stored = answered.headers.get("x-goog-stored-content-length")
+        if stored != str(len(answered.body)):
+            raise bucket.doubt(_NAME, path, UNMEASURED)
 
 
 def _token(bucket: Bucket, answered: Answered, path: StorePath) -> Token:

@@ -11,7 +11,10 @@ _SPAN = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9-]{1,64}")
 
 ANOTHER_PART = "the store answered with another part than was asked"
-"""Why such an answer is not believed: one half of a sentence."""
+UNMEASURED = "nothing says how long the answer is, so it may have been cut off"
+"""Why such answers are not believed: one half of a sentence."""
+FRAMING = frozenset({"content-length", "transfer-encoding"})
+"""Headers that say where a body ends; without one it ends where the connection does."""
 NUMBERS_OF_STATUSES: Mapping[int, int] = {
     HTTPStatus.UNAUTHORIZED: errno.EACCES,
     HTTPStatus.FORBIDDEN: errno.EACCES,

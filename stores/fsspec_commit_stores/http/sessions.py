@@ -14,6 +14,7 @@ from typing import Any, Self
 import aiohttp
 from yarl import URL
 
+from fsspec_commit_stores.http.answers import FRAMING
 from fsspec_commit_stores.http.exchanges import MESSAGE_BYTES_MAX, Exchanges
 from fsspec_commit_stores.http.pieces import MemoryBody
 from fsspec_commit_stores.http.plain_answers import Received
@@ -28,8 +29,6 @@ THROUGH_A_PROXY = "they go through a proxy"
 """Why no request is an exchange, where that is so."""
 
 _LENGTH, _TYPE = "Content-Length", "Content-Type"
-_FRAMING = frozenset({"content-length", "transfer-encoding"})
-"""Where a session says how long each body is, only aiohttp may send one."""
 _TYPE_OF_BODIES = "application/octet-stream"
 """The type that aiohttp gives for bytes, and for no body as well."""
 _SHAPES_MAX = 64
@@ -252,7 +251,8 @@ class Session:
         elif (
             len(set(headers)) < len(headers)
             or not _is_plain(headers)
-            or not _FRAMING.isdisjoint(name.lower() for name in headers)
+            # Where a session says how long each body is, only aiohttp may send one.
+            or not FRAMING.isdisjoint(name.lower() for name in headers)
         ):
             self._decline("the session has odd headers")
         else:

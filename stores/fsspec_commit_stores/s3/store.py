@@ -24,7 +24,7 @@ from fsspec_commit.store import (
     Store,
     Token,
 )
-from fsspec_commit_stores.http.answers import ANOTHER_PART, is_span
+from fsspec_commit_stores.http.answers import ANOTHER_PART, UNMEASURED, is_span
 from fsspec_commit_stores.http.clients import Client, facts_for
 from fsspec_commit_stores.http.places import Place
 from fsspec_commit_stores.http.store import HttpStore
@@ -193,6 +193,7 @@ class S3Store(HttpStore):
             return b""
         data = await self._body(path, answer)
         if answer["ResponseMetadata"]["HTTPStatusCode"] == HTTPStatus.OK:
+            self._size_bytes(path, answer)
             return data[start : start + length]  # from a server that ignores ranges
         shown = str(answer.get("ContentRange", ""))
         if not is_span(shown, len(data), start=start, length=length):
@@ -291,8 +292,8 @@ class S3Store(HttpStore):
 
     def _size_bytes(self, path: StorePath, answer: Mapping[str, Any]) -> int:
         if "ContentLength" not in answer:
-            why = "the store does not say how long it is"
-            raise self._bucket.refusal("head_object", path, why, errno.EINVAL)
+            # A body that ends with the connection may have been cut off by whoever ended it.
+            raise self._bucket.doubt("head_object", path, UNMEASURED)
         return int(answer["ContentLength"])
 
 

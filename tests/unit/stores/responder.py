@@ -38,12 +38,14 @@ class Answer:
 
     Attributes:
         announced: Of how many bytes the headers speak, when not of those of the body.
+        is_framed: Whether they do; else the body ends where the connection is closed.
     """
 
     status: int | None = 200
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
     announced: int | None = None
+    is_framed: bool = True
 
 
 CLOSED = Answer(status=None)
@@ -134,13 +136,14 @@ class Responder:
         if answer.status is None:
             return False
         length = len(answer.body) if answer.announced is None else answer.announced
-        lines = [f"HTTP/1.1 {answer.status} So", f"Content-Length: {length}"]
+        lines = [f"HTTP/1.1 {answer.status} So"]
+        lines += [f"Content-Length: {length}"] if answer.is_framed else []
         lines += [f"{name}: {value}" for name, value in answer.headers.items()]
         writer.write("\r\n".join([*lines, "", ""]).encode())
         if method != "HEAD":
             writer.write(answer.body)
         await writer.drain()
-        return method == "HEAD" or length == len(answer.body)
+        return method == "HEAD" or (answer.is_framed and length == len(answer.body))
 
 
 _UNINTERESTING = frozenset({"encoding-type", "x-id", "prefix"})

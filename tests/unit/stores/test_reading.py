@@ -28,6 +28,29 @@ def test_a_content_that_breaks_off_is_in_doubt(cloud: Scripted[Any]) -> None:
     assert cloud.failure_of(cloud.store.read(PATH, limit_bytes=99)).reply is Reply.UNKNOWN
 
 
+@pytest.mark.parametrize("came", [b"", b"123"])
+def test_a_content_that_may_have_broken_off_is_in_doubt(cloud: Scripted[Any], came: bytes) -> None:
+    """Where only the end of the connection says that this is all, as by an old proxy."""
+    cloud.script(Answer(200, came, HEADERS, is_framed=False))
+    assert cloud.failure_of(cloud.store.read(PATH, limit_bytes=99)).reply is Reply.UNKNOWN
+    reading = cloud.store.read_range(PATH, start=0, length=9)
+    assert cloud.failure_of(reading).reply is Reply.UNKNOWN
+
+
+def test_a_part_that_may_have_broken_off_is_in_doubt(cloud: Scripted[Any]) -> None:
+    """Unless it says of itself which bytes it has."""
+    cloud.script(Answer(206, b"23", {**HEADERS, "Content-Range": "bytes 2-4/9"}, is_framed=False))
+    reading = cloud.store.read_range(PATH, start=2, length=3)
+    assert cloud.failure_of(reading).reply is Reply.UNKNOWN
+
+
+def test_a_part_is_not_taken_for_the_whole(cloud: Scripted[Any]) -> None:
+    """Nobody asked for a part: a cache may keep one, and give it for the whole."""
+    cloud.script(Answer(206, b"0123", {**HEADERS, "Content-Range": "bytes 0-3/10"}))
+    caught = cloud.failure_of(cloud.store.read(PATH, limit_bytes=99))
+    assert caught.reply is Reply.UNKNOWN
+
+
 def test_what_is_too_long_is_not_read(cloud: Scripted[Any]) -> None:
     cloud.script(Answer(200, b"1", HEADERS, announced=1 << 40))
     caught = cloud.failure_of(cloud.store.read(PATH, limit_bytes=3))
