@@ -190,7 +190,8 @@ async def _look_into_directories(job: BoundJob, found: _Found) -> None:
                 name = layout.relative(child.path)
                 is_directory = isinstance(child, Directory)
                 found.note(name, is_directory=is_directory)
-                if is_directory and found.needs(name):
+                # Of `a//b` a bucket may show `a` in `a`: no way leads down there.
+                if is_directory and len(name) > len(directory) and found.needs(name):
                     below.update([name])
 
         await for_each(level, look, in_flight_max=job.store.in_flight_max)

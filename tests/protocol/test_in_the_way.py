@@ -14,14 +14,18 @@ from fsspec_commit.errors import (
     UnsafeStoreError,
 )
 from fsspec_commit.protocol import in_the_way
+from fsspec_commit.store import Directory, Entry
 from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket
+from tests.flat.store import FlatStore
 from tests.protocol.cleaning import put, url
 from tests.protocol.in_virtual_time import Clock, Stop, started, wrote
 from tests.scenes.memory_place import MemoryPlace
 from tests.unit.effects.virtual_time import run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
+
+    from fsspec_commit.layout import StorePath
 
 NAMES = in_the_way._LOOKS_MAX - 1
 """So many may be looked for one by one, with the directory that they are in."""
@@ -203,3 +207,29 @@ def test_few_names_are_looked_for_one_by_one(bucket: Bucket) -> None:
         assert made["list_children"] > 0
 
     run(main())
+
+
+def test_a_directory_that_is_listed_in_itself_ends_no_search_late(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An adapter showed it so, of a name with two slashes in a row; it was looked into for ever."""
+    listings = 0
+
+    async def listing(self: FlatStore, path: StorePath) -> AsyncIterator[Entry | Directory]:
+        nonlocal listings
+        listings += 1
+        assert listings <= 2 * FEW
+        async for child in list_children(self, path):
+            yield child
+        if path.endswith("day=0"):
+            yield Directory(path)
+
+    list_children = FlatStore.list_children
+    monkeypatch.setattr(FlatStore, "list_children", listing)
+
+    async def main() -> None:
+        old(bucket, "day=0/old.txt")
+        await looked(url(bucket), *in_directories(FEW))
+
+    run(main())
+    assert listings

@@ -23,7 +23,7 @@ from fsspec_commit_stores.http.answers import (
 from fsspec_commit_stores.http.redirections import is_redirection, origin_of, why_redirected
 
 REQUEST_ID = "x-ms-request-id"
-"""The header that Azure gives each of its answers, and nobody else does."""
+"""The header that Azure gives each of its answers, and no proxy does."""
 
 _CODE = re.compile(r"[A-Za-z][A-Za-z0-9]{0,63}")
 _SKEW_MAX_S = 15 * 60  # "a request must reach the service within 15 minutes of its date"
@@ -55,6 +55,13 @@ _DENIED = frozenset(
         "PublicAccessNotPermitted",
         "ResourceNotFoundOrUnauthorized",
         "UnauthorizedBlobOverwrite",
+    }
+)
+_TOLD_BY_STATUS = frozenset(
+    {
+        HTTPStatus.REQUEST_TIMEOUT,
+        HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
+        HTTPStatus.TOO_MANY_REQUESTS,
     }
 )
 _NO_CREDENTIALS = "the store wants credentials; give account_key=, sas_token= or credential="
@@ -149,6 +156,17 @@ class Answer:
     def is_vague(self) -> bool:
         """Whether it is a 404 of the store that does not say what is missing."""
         return self.status == HTTPStatus.NOT_FOUND and not self.code and not self.is_foreign
+
+    @property
+    def is_unexplained(self) -> bool:
+        """Whether it is a refusal without a code: Azure Storage gives each of its errors one.
+
+        Other services of Microsoft's, which may stand in the way, give request ids, too.
+        https://learn.microsoft.com/rest/api/storageservices/status-and-error-codes2
+        """
+        is_refusal = HTTPStatus.BAD_REQUEST <= self.status < HTTPStatus.INTERNAL_SERVER_ERROR
+        is_told = self.code or self.wants_claims or self.status in _TOLD_BY_STATUS
+        return is_refusal and not is_told and not self.is_foreign
 
     @property
     def wants_claims(self) -> bool:
@@ -271,6 +289,8 @@ def _doubt_of(answer: Answer) -> str:
         return f"the store answered {how}, and not that it was done{_request_id(answer)}"
     if answer.is_vague:
         return f"the store does not say what is missing ({how}){_request_id(answer)}"
+    if answer.is_unexplained:
+        return f"the store does not say why ({how}){_request_id(answer)}"
     return ""
 
 

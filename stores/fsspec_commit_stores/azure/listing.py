@@ -7,7 +7,8 @@ after the first until it is given.
 
 import errno
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+import re
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import unquote
@@ -32,6 +33,7 @@ from fsspec_commit_stores.http.requests import raising_store_errors, unless_miss
 _PAGE = 5000  # As many as the service gives at most.
 _DELETING = 32
 _FILES_MAX = 1000  # Held in memory, and deleted by one call.
+_DOTS = re.compile(r"/\.\.?(?:/|$)")
 _NO_LISTING = "the store's answer is no listing"
 
 
@@ -130,7 +132,7 @@ class BlobListing:
     def _on(self, page: ET.Element) -> Iterator[Entry | Directory]:
         """The directories and files on a page."""
         for common in page.iterfind("BlobPrefix"):
-            yield Directory(self._container.path(_text(common.find("Name")).rstrip("/")))
+            yield Directory(self._container.path(_text(common.find("Name"))[:-1]))
         for found in page.iterfind("Blob"):
             entry = self._entry(found)
             if entry is not None:
@@ -185,8 +187,10 @@ class BlobListing:
         if page is None or blobs is None or page.tag != "EnumerationResults":
             raise self._container.doubt("List Blobs", path, _NO_LISTING)
         prefix = query.get("prefix", "")
-        if not all(_text(found.find("Name")).startswith(prefix) for found in blobs):
+        names = [_text(found.find("Name")) for found in blobs]
+        if not all(name.startswith(prefix) for name in names):
             raise self._container.doubt("List Blobs", path, ANOTHER_PLACE)
+        _check_names(self._container, "List Blobs", path, names)
         return blobs, _text(page.find("NextMarker"))
 
 
@@ -274,6 +278,7 @@ class PathListing:
         # Asked for what is below a file, the service shows the file.
         if not all(found.path.startswith(f"{path}/") for found in page):
             raise self._container.doubt("Path - List", path, ANOTHER_PLACE)
+        _check_names(self._container, "Path - List", path, [found.path for found in page])
         return page, answer.headers.get("x-ms-continuation")
 
     @raising_store_errors
@@ -301,6 +306,23 @@ class PathListing:
             size_bytes=int(listed["contentLength"]),
             token=token_of(str(listed.get("etag") or listed["eTag"])),
         )
+
+
+def _check_names(
+    container: Container, operation: str, path: StorePath, names: Iterable[str]
+) -> None:
+    """Check that each name can be asked for as it is listed.
+
+    Whoever sends a request resolves the dots of its URL; so does the service, which keeps no such
+    name. Where one is listed all the same, it would lead to another file.
+
+    Raises:
+        StoreError: One has a component of dots.
+    """
+    for name in names:
+        if "/." in name and _DOTS.search(name) is not None:
+            why = f"it shows a name that no request can be sent for: {name!r}"
+            raise container.doubt(operation, path, why)
 
 
 def _text(found: ET.Element | None) -> str:

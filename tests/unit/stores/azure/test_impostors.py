@@ -36,6 +36,14 @@ def test_an_answer_of_azure_that_does_not_say_so_is_no_success(
         assert f"HTTP {status}" in str(caught)
 
 
+@every_verb_of_azure
+def test_an_error_without_a_code_says_nothing(azure: ScriptedAzure, verb: Verb) -> None:
+    """Other services of Microsoft's give request ids, too; this one gives each error a code."""
+    for status in (400, 401, 403, 405, 409, 412):
+        azure.script(told(status, b"<html>Sign in</html>"))
+        assert azure.failure_of(verb.call(azure.store)).reply is Reply.UNKNOWN, status
+
+
 @pytest.mark.parametrize("name", ["put", "complete", "stat", "read", "range"])
 @pytest.mark.parametrize("etag", [None, "", 'W/"0x8DC"'])
 def test_a_content_without_an_etag_is_none(

@@ -38,6 +38,37 @@ def test_metadata_are_no_blobs_whatever_they_are_called(flat: ScriptedAzure) -> 
     assert len(flat.run(all_of(flat.store.list_children(ROOT)))) == 1
 
 
+def test_a_directory_is_never_its_own_child(flat: ScriptedAzure) -> None:
+    """Of a name with two slashes in a row: whoever looked into it looked for ever."""
+    prefix = f"<BlobPrefix>{tag('Name', 'out//')}</BlobPrefix>"
+    page = xml("EnumerationResults", f"<Blobs>{prefix}</Blobs>")
+    flat.always(told(200, page.body))
+    [child] = flat.run(all_of(flat.store.list_children(ROOT)))
+    assert child.path == f"{ROOT}/"
+
+
+@pytest.mark.parametrize("name", ["area/../../../victim", "./a", ".."])
+def test_a_listed_name_that_leads_elsewhere_is_in_doubt(
+    gen2: ScriptedAzure, flat: ScriptedAzure, name: str
+) -> None:
+    """No such name can be asked for, and the service keeps none: the client resolves the dots.
+
+    A file outside of the tree that was to go was deleted by it.
+    """
+    name = f"out/a b/{name}"
+    properties = f"<Properties>{tag('Content-Length', 1)}{tag('Etag', 'e')}</Properties>"
+    blobs = f"<Blobs><Blob>{tag('Name', name)}{properties}</Blob></Blobs>"
+    paths = {"paths": [{"name": name, "contentLength": "1", "etag": "e"}]}
+    gen2.always(told(200, json.dumps(paths).encode()))
+    flat.always(told(200, xml("EnumerationResults", blobs).body))
+    for azure in (gen2, flat):
+        caught = azure.failure_of(all_of(azure.store.list_tree(PATH)))
+        assert caught.reply is Reply.UNKNOWN
+        assert "no request can be sent for" in str(caught)
+    assert flat.failure_of(flat.store.delete_tree(PATH)).reply is Reply.UNKNOWN
+    assert {request.method for request in flat.received} == {"GET"}
+
+
 def test_many_blobs_are_deleted_by_their_names(flat: ScriptedAzure) -> None:
     """One that may be left leaves it open what has happened; a missing one is done."""
     paths = [PATH, OTHER]
