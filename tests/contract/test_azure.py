@@ -7,10 +7,15 @@ whether it is so: on our own server for a hierarchical account, on Azurite for a
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fsspec_commit.errors import StoreError
+from fsspec_commit.ids import SYSTEM_IDS
+from fsspec_commit.store import Expect
 from fsspec_commit.testing import StoreContract
 from fsspec_commit.testing.store_contract.directory_creation import DirectoryCreationContract
 from fsspec_commit.testing.store_contract.files import FilesContract
@@ -18,6 +23,7 @@ from fsspec_commit.testing.store_contract.given import driven, place_at, tree
 from fsspec_commit.testing.store_contract.listings import ListingsContract
 from fsspec_commit.testing.store_contract.renames import RenamesContract
 from fsspec_commit_stores.azure import AzureStore, listing
+from fsspec_commit_stores.azure.uploads import BlockUploads
 from tests.contract.on_bucket import OnBucket
 from tests.sweeps import some_tests_by_day
 
@@ -102,3 +108,27 @@ class TestAzurePages(
         moved = sorted(at(name.replace("work", "new/w")) for name in names)
         assert await tree(store, store.root) == moved
         assert await store.stat(at("work")) is None
+
+
+@pytest.mark.parametrize("azure_server", ["azurite"], indirect=True)
+class TestEmptyFilesOfAFlatAccount(OnServer):
+    @pytest.mark.guarantees("P6")
+    @pytest.mark.xfail(strict=True, reason="a block list that names no block consumes none")
+    @driven
+    async def test_p6_a_late_completion_does_not_bring_one_back(
+        self, store: VouchedStore, at: At, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As by a copy of the request that a proxy has kept, or by a process that slept."""
+        assert store.uploads is not None
+        upload = await store.uploads.start(at("a"), SYSTEM_IDS.nonce())
+        whole = replace(upload, parts=(await store.uploads.put_part(upload, 1, b""),))
+        await store.uploads.complete(whole, expecting=Expect.ABSENT)
+        await store.delete(at("a"), expecting=Expect.ANYTHING)
+
+        async def have_looked(*_: object) -> None:
+            """The blocks were there when it was looked for them."""
+
+        monkeypatch.setattr(BlockUploads, "_check_placeholders", have_looked)
+        with suppress(StoreError):
+            await store.uploads.complete(whole, expecting=Expect.ABSENT)
+        assert await store.stat(at("a")) is None

@@ -117,8 +117,9 @@ class BlockUploads:
     async def _check_placeholders(self, upload: PendingUpload) -> None:
         """Refuse to complete an upload of no bytes whose blocks are gone.
 
-        Its block list names no block, so the service would not refuse it. All that can come between
-        this look and that request is another process's completion of the same upload.
+        Its block list names no block, so the service would not refuse it. Between this look and
+        that request another process may complete the same upload, and if that takes long, a later
+        job may delete the file: then it is there again, empty.
 
         Raises:
             StoreError: They are gone; or the store did not answer.
