@@ -17,6 +17,7 @@ import logging
 import os
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial, wraps
 from typing import Any, Generic, ParamSpec, TypeVar
@@ -34,26 +35,61 @@ _WAIT_AT_EXIT_S = 30.0
 _log = logging.getLogger("fsspec_commit")
 _waited_for = set[Callable[[], Coroutine[Any, Any, None]]]()
 _ending = threading.Event()
-_lock = threading.Lock()
+_lock = threading.RLock()
 _loop: asyncio.AbstractEventLoop | None = None
 
 
 def loop() -> asyncio.AbstractEventLoop:
     """The loop of this process, in its daemon thread; a new one after a fork."""
-    global _loop  # noqa: PLW0603  # one per process is the point
     # No lock once there is a loop: the caller may be interrupting code that holds the lock.
     running = _loop
     if running is not None:
         return running
     with _lock:
-        if _loop is None:
-            running = asyncio.new_event_loop()
-            serve(running, tell_first=_close_at_exit)
-            threading.Thread(
-                target=_serve, args=[running], name="fsspec-commit", daemon=True
-            ).start()
-            _loop = running
+        return _begin() if _loop is None else _loop
+
+
+def _begin() -> asyncio.AbstractEventLoop:
+    global _loop  # noqa: PLW0603  # one per process is the point
+    made = asyncio.new_event_loop()
+    if _loop is not None:
+        # The handler of a signal has made one meanwhile, in this thread.
+        made.close()
         return _loop
+    made.set_default_executor(_Threads(thread_name_prefix="fsspec-commit"))
+    serve(made, tell_first=_close_at_exit)
+    threading.Thread(target=_serve, args=[made], name="fsspec-commit", daemon=True).start()
+    _loop = made
+    return made
+
+
+class _Threads(ThreadPoolExecutor):
+    """A pool of threads that takes work even when the main thread of the program has ended.
+
+    Python ends all pools at that moment, and only then waits for threads that are no daemons. What
+    they still do may need the loop, and a name to be resolved: that has a thread of its own then.
+    """
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Call *fn* in one of the threads."""
+        try:
+            return super().submit(fn, *args, **kwargs)
+        except RuntimeError:
+            pass
+        answer: Future[T] = Future()
+
+        def call() -> None:
+            if not answer.set_running_or_notify_cancel():
+                return
+            try:
+                result = fn(*args, **kwargs)
+            except BaseException as error:  # noqa: BLE001  # whoever waits gets it, as from a pool
+                answer.set_exception(error)
+            else:
+                answer.set_result(result)
+
+        threading.Thread(target=call, name="fsspec-commit late call", daemon=True).start()
+        return answer
 
 
 def _serve(on: asyncio.AbstractEventLoop) -> None:
@@ -130,7 +166,7 @@ def _wait(end: Callable[[], Coroutine[Any, Any, None]], given_up: Callable[[], N
 def _renew_lock() -> None:
     """Make a new lock: the old one may have been held by a thread that the child does not have."""
     global _lock, _loop, _ending
-    _lock, _loop, _ending = threading.Lock(), None, threading.Event()
+    _lock, _loop, _ending = threading.RLock(), None, threading.Event()
 
 
 os.register_at_fork(after_in_child=_renew_lock)
