@@ -20,7 +20,13 @@ import typer
 import fsspec_commit as fc
 from fsspec_commit.cli.interrupts import catch_interrupts, ignore_interrupts
 from fsspec_commit.cli.options import Redactor, StorageOptions, storage_options
-from fsspec_commit.cli.output import Output, printable, printable_lines, put_error
+from fsspec_commit.cli.output import (
+    Output,
+    is_unheard,
+    printable,
+    printable_lines,
+    put_error,
+)
 from fsspec_commit.cli.wording import in_options
 from fsspec_commit.sync.bridge import about_to_end
 
@@ -147,7 +153,7 @@ class Run:
             put_error(printable_lines(self.output.redact(lines)))
         if status is Status.DONE:
             self._done_anyway(outcome, message)
-        elif self.output.as_json:
+        elif self.output.as_json and not is_unheard(error):
             told = {
                 "class": type(error).__name__,
                 "message": message,

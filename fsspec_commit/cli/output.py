@@ -23,6 +23,7 @@ from fsspec_commit.cli.options import Redactor
 _KILO = 1000
 _UNBOUNDED = 10_000
 _COMMAND = "fsspec-commit "
+_STANDARD_OUTPUT = "the standard output"
 _LINE_BREAKS = re.compile(r"\s*[\r\n]\s*")
 
 
@@ -39,7 +40,12 @@ def put(text: str) -> None:
     except BrokenPipeError:
         return
     except OSError as error:
-        raise OSError(error.errno, error.strerror, "the standard output") from error
+        raise OSError(error.errno, error.strerror, _STANDARD_OUTPUT) from error
+
+
+def is_unheard(error: BaseException) -> bool:
+    """Whether :func:`put` has raised it: nothing more can be said there."""
+    return isinstance(error, OSError) and error.filename == _STANDARD_OUTPUT
 
 
 def put_error(text: str) -> None:

@@ -50,6 +50,10 @@ class VerifyReport:
         """Whether nothing is missing, changed or left over."""
         return not (self.missing or self.changed or self.leftovers)
 
+    def __bool__(self) -> bool:
+        """The same as :attr:`ok`: an ``assert`` of the whole report asserts what it looks like."""
+        return self.ok
+
 
 @dataclass(slots=True)
 class Comparison:

@@ -48,6 +48,10 @@ class ProbeReport:
         """Whether the store does everything that its adapter declares."""
         return not self.differences
 
+    def __bool__(self) -> bool:
+        """The same as :attr:`ok`: an ``assert`` of the whole report asserts what it looks like."""
+        return self.ok
+
     def __repr__(self) -> str:
         if not self.ok:
             return f"<ProbeReport of {self.destination}: not ok, {'; '.join(self.differences)}>"

@@ -61,6 +61,7 @@ def test_a_destination_without_jobs_is_in_order(destination: Path) -> None:
 def test_what_a_finished_job_has_named_is_compared(destination: Path) -> None:
     write(destination, success="json")
     whole = fc.verify(destination)
+    assert whole
     assert (whole.ok, whole.checked_count, whole.file_count) == (True, 3, 3)
     first, second, _ = files(destination)
     first.write_bytes(first.read_bytes()[:-1])
@@ -68,6 +69,7 @@ def test_what_a_finished_job_has_named_is_compared(destination: Path) -> None:
     [changed] = report.changed
     assert re.search(r"^the 3 files of job \S+ have \d+ bytes, and had \d+ when it", changed)
     assert not report.ok
+    assert not report, "an assertion of all of it would assert nothing"
     second.unlink()
     report = fc.verify(destination)
     [missing] = report.missing

@@ -31,10 +31,14 @@ def test_a_job_is_done_whoever_hears_of_it(redirections: str, tmp_path: Path) ->
     assert_committed(tmp_path / "out", file_count=1)
 
 
-def test_a_question_without_an_answer_is_no_success(command: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("asked", [("explain",), ("explain", "--json"), ("jobs", "--json")])
+def test_a_question_without_an_answer_is_no_success(
+    command: Any, tmp_path: Path, asked: tuple[str, ...]
+) -> None:
+    """It says so where it can still be heard, also to a program that wants JSON."""
     with Path("/dev/full").open("w") as full, pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stdout", full)
-        ran = command("explain", tmp_path)
+        ran = command(asked[0], tmp_path, *asked[1:])
     assert ran.status == 1
     assert ran.err == (
         "error: no space left on device: 'the standard output'; nothing was changed\n"

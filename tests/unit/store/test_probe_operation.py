@@ -35,6 +35,7 @@ class TestOperation:
     def test_it_reports(self, tmp_path: Path) -> None:
         report = fc.probe(tmp_path / "out")
         assert report.ok
+        assert report
         assert report.destination == str(tmp_path / "out")
         assert report.differences == ()
         assert repr(report) == f"<ProbeReport of {tmp_path}/out: ok, 5 facts probed>"
@@ -51,6 +52,7 @@ class TestOperation:
     def test_it_says_what_is_different(self, lying: str) -> None:
         report = fc.probe(f"{lying}://x")
         assert not report.ok
+        assert not report, "an assertion of all of it would assert nothing"
         assert report.differences == ("exclusive_create: declared True, observed False",)
         assert repr(report) == (
             "<ProbeReport of lying://x: not ok, exclusive_create: declared True, observed False>"
