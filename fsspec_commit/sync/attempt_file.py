@@ -158,14 +158,19 @@ class AttemptFile(ClosedOnSuccess, io.BufferedIOBase):
         except (TypeError, BufferError):
             raise  # It is not bytes, and none of it was taken.
         except BaseException as error:
-            # Nobody knows how much was taken. Keep the number only: the error references the file.
-            self._torn_by = getattr(error, "errno", None) or errno.EIO
+            self.tear(error)
             if isinstance(error, OSError) and not isinstance(error, StoreError):
                 # The system does not say which file was being written when the disk was full.
                 error.filename = error.filename or self.name
             raise
         self._position += length
         return length
+
+    def tear(self, error: BaseException) -> None:
+        """Note that a write ended in *error*, and nobody knows how much of it was taken."""
+        if self._torn_by is None:
+            # Keep the number only: the error references the file.
+            self._torn_by = getattr(error, "errno", None) or errno.EIO
 
     def _length(self, data: Any) -> int:
         if isinstance(data, str):

@@ -86,6 +86,8 @@ class ClosedFiles:
             JobNotActiveError: That is because the job was settled meanwhile.
         """
         whole = self._whole(below)
+        if not whole:
+            return {}  # Most often a library looks for what it is about to write.
         behind = self._behind
         if behind is not None and any(map(behind.is_on_its_way, whole.values())):
             bridge.run(behind.settled(whole.values()))

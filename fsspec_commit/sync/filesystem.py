@@ -5,16 +5,19 @@ file is published under another name. The filesystem shows the finished files of
 nothing else, and its files are write-once, on every store.
 """
 
-from collections.abc import Callable, Iterator
+import codecs
+from collections.abc import Callable, Iterable
 from typing import IO, Any
 
-from fsspec import AbstractFileSystem
 from fsspec.transaction import Transaction
 
+from fsspec_commit.errors import RequestError
 from fsspec_commit.names import Target
 from fsspec_commit.spec import not_from_here
 from fsspec_commit.sync.attempt_file import bare_path
 from fsspec_commit.sync.attempt_names import AttemptNames
+from fsspec_commit.sync.listed_names import ListedNames, rooted
+from fsspec_commit.sync.removals import names_in, names_like
 from fsspec_commit.sync.unsupported import unsupported, unsupported_rename
 
 
@@ -67,11 +70,9 @@ class _Transaction(Transaction):
         self._held: dict[Target, bool] = {}
 
 
-class AttemptFileSystem(AbstractFileSystem):
+class AttemptFileSystem(ListedNames):
     """A filesystem that writes into one attempt; only :class:`~fsspec_commit.Task` makes one."""
 
-    cachable = False
-    root_marker = ""
     protocol: str
     transaction_type = _Transaction
 
@@ -84,21 +85,11 @@ class AttemptFileSystem(AbstractFileSystem):
         names: AttemptNames,
         remove: Callable[[Target], None],
     ) -> None:
-        super().__init__(skip_instance_cache=True)
+        super().__init__(sizes)
         self.protocol = f"commit-{attempt_id}"
         self._open_file = open_file
-        self._sizes = sizes
         self._names = names
         self._remove = remove
-        # No directory is really made; but a library that has made one looks for it, as DuckDB does.
-        self._made: set[str] = set()
-
-    @classmethod
-    def _strip_protocol(cls, path: Any) -> Any:
-        if isinstance(path, list):
-            return [cls._strip_protocol(one) for one in path]
-        # Not "": Dask joins names to it with a slash, and "/name" would be an absolute path.
-        return bare_path(str(path)) or "."
 
     def unstrip_protocol(self, name: str) -> str:
         """The URL of *name*, for libraries that take URLs of registered filesystems."""
@@ -107,85 +98,78 @@ class AttemptFileSystem(AbstractFileSystem):
     def open(
         self,
         path: str,
-        mode: str = "wb",
+        mode: str = "rb",
         block_size: int | None = None,  # noqa: ARG002  # parts are sized by the store
         cache_options: object = None,  # noqa: ARG002  # nothing is read
         compression: str | None = None,
         **options: Any,
     ) -> IO[Any]:
-        """Open a new file of the attempt; see :meth:`fsspec_commit.Task.open`."""
+        """Open a new file of the attempt; see :meth:`fsspec_commit.Task.open`.
+
+        Without a mode it would be read, as everywhere in fsspec, which is refused.
+        """
+        errors = options.get("errors")
+        _check_options(path, errors, options.get("autocommit"))
         text = {name: options[name] for name in ("encoding", "newline") if name in options}
-        file = self._open_file(path, mode, compression=compression, **text)
+        file: Any = self._open_file(path, mode, compression=compression, **text)
+        if errors is not None and "b" not in mode:
+            file.reconfigure(errors=errors)
         if self._intrans:
             self.transaction.take(Target(bare_path(path)), file, self._names, self._remove)
-        return file
+        opened: IO[Any] = file
+        return opened
 
-    def _open(self, path: str, mode: str = "wb", **_: Any) -> IO[Any]:
+    def _open(self, path: str, mode: str = "rb", **_: Any) -> IO[Any]:
         return self._open_file(path, mode)
 
-    def info(self, path: str, **_: Any) -> dict[str, Any]:
-        """A finished file of this attempt, or a directory that contains one."""
-        bare = bare_path(path)
-        sizes = self._sizes(bare)
-        if bare in sizes:
-            return {"name": bare, "size": sizes[bare], "type": "file"}
-        if bare in {"", *self._made} or any(name.startswith(f"{bare}/") for name in sizes):
-            return {"name": bare, "size": 0, "type": "directory"}
-        raise FileNotFoundError(path)
+    def rm(self, path: Any, recursive: bool = False, maxdepth: int | None = None) -> None:  # noqa: FBT001, FBT002
+        """Remove files of this attempt, finished or spoiled; a directory only with *recursive*.
 
-    def ls(self, path: str, detail: bool = True, **_: Any) -> list[Any]:  # noqa: FBT001, FBT002
-        """The finished files and their directories directly below *path*."""
-        found = {entry["name"]: entry for entry in self._children(bare_path(path))}
-        if not found and bare_path(path) not in self._made:
-            found = {entry["name"]: entry for entry in [self.info(path)] if entry["name"]}
-        entries = [found[name] for name in sorted(found)]
-        return entries if detail else [entry["name"] for entry in entries]
+        What is the name of a file is not taken for a pattern.
 
-    def _children(self, directory: str) -> Iterator[dict[str, Any]]:
-        prefix = f"{directory}/" if directory else ""
-        for name, size in self._sizes(directory).items():
-            if name.startswith(prefix):
-                child, slash, _ = name[len(prefix) :].partition("/")
-                kind = "directory" if slash else "file"
-                yield {"name": prefix + child, "size": 0 if slash else size, "type": kind}
-
-    def find(
-        self,
-        path: str,
-        maxdepth: int | None = None,
-        withdirs: bool = False,  # noqa: FBT001, FBT002
-        detail: bool = False,  # noqa: FBT001, FBT002
-        **_: Any,
-    ) -> Any:
-        """The finished files, and on request their directories, at any depth below *path*."""
-        found = super().find(path, maxdepth, withdirs, detail=True)
-        found.pop(".", None)
-        return found if detail else list(found)
-
-    def rm(self, path: Any, recursive: bool = False, maxdepth: int | None = None) -> None:  # noqa: ARG002, FBT001, FBT002
-        """Remove files of this attempt, finished or spoiled; a directory only with *recursive*."""
+        Raises:
+            FileNotFoundError: Nothing is there; raised when everything else was removed.
+            IsADirectoryError: A directory is named without *recursive*; nothing was removed.
+            RequestError: A file of that name is being written.
+        """
+        wanted: dict[str, None] = {}
+        missing: FileNotFoundError | None = None
         for one in path if isinstance(path, list | tuple | set) else [path]:
-            bare = bare_path(one)
-            names = self._names.removable()
-            if bare in names:
-                self._remove(Target(bare))
-                continue
-            below = [name for name in names if name.startswith(f"{bare}/")]
-            if below and not recursive:
-                raise IsADirectoryError(one)
-            for name in below:
-                self._remove(Target(name))
+            try:
+                found = self._removed_by(one, recursive=recursive, maxdepth=maxdepth)
+                wanted.update(dict.fromkeys(found))
+            except FileNotFoundError as error:
+                missing = missing or error
+        for name in wanted:
+            self._remove(Target(name))
+        if missing is not None:
+            raise missing
+
+    def _removed_by(self, path: str, *, recursive: bool, maxdepth: int | None) -> Iterable[str]:
+        bare, names = rooted(path), self._names.removable()
+        if bare in names or self._names.is_open(bare):
+            return [bare]
+        made = {made for made in self._made if f"{made}/".startswith(f"{bare}/" if bare else "")}
+        if recursive and maxdepth is None:
+            self._made -= made
+        try:
+            return names_in(path, names, recursive=recursive, maxdepth=maxdepth)
+        except FileNotFoundError:
+            return () if made else names_like(path, names, recursive=recursive, maxdepth=maxdepth)
 
     def rm_file(self, path: str) -> None:
-        """Remove one finished file of this attempt."""
-        self.rm(path)
+        """Remove one file of this attempt, finished or spoiled."""
+        bare, names = rooted(path), self._names.removable()
+        if bare not in names and not self._names.is_open(bare):
+            names_in(path, names, recursive=False, maxdepth=None)
+        self._remove(Target(bare))
 
-    def _rm(self, path: str) -> None:
-        self.rm(path)
+    _rm = rm_file
 
-    def touch(self, path: str, truncate: bool = True, **_: Any) -> None:  # noqa: ARG002, FBT001, FBT002
-        """Write an empty file."""
-        self._open_file(path, "wb").close()
+    def touch(self, path: str, truncate: bool = True, **_: Any) -> None:  # noqa: FBT001, FBT002
+        """Write an empty file, or leave one as it is: files of an attempt have no times."""
+        if truncate or not self._names.exists(bare_path(path)):
+            self.open(path, "wb").close()
 
     def mkdir(self, path: str, create_parents: bool = True, **_: Any) -> None:  # noqa: ARG002, FBT001, FBT002
         """Only note the name: directories exist with the files in them."""
@@ -216,3 +200,23 @@ class AttemptFileSystem(AbstractFileSystem):
 
     def __reduce__(self) -> Any:
         raise TypeError(not_from_here("the filesystem of a task"))
+
+
+def _check_options(path: str, errors: object, autocommit: object) -> None:
+    """Refuse options that cannot be heeded, before the name gives up its content.
+
+    Raises:
+        RequestError: There is no such rule for letters that the encoding lacks; or the file would
+            not count once it is closed.
+    """
+    try:
+        codecs.lookup_error("strict" if errors is None else errors)  # type: ignore[arg-type]
+    except (LookupError, TypeError) as error:
+        message = f"cannot open {path!r} with errors={errors!r}: {error}"
+        raise RequestError(message, kind="invalid_option", path=path) from error
+    if autocommit is not None and not autocommit:
+        message = (
+            "autocommit=False: a file of a task counts once it is closed; to take back several, "
+            "write them inside: with task.filesystem.transaction"
+        )
+        raise RequestError(message, kind="invalid_option", path=path)

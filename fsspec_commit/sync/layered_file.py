@@ -3,14 +3,22 @@
 The layers of the standard library (``TextIOWrapper``, ``GzipFile``) would close, and so finish, a
 file whose writer failed. These discard it if an exception leaves its ``with`` block, or if it is
 garbage-collected.
+
+A layer that is interrupted may lose what it holds, or keep a state that fits nothing: the standard
+library takes several steps for a write, and an exception of a signal handler comes between any two.
+So the file is torn by every exception but those by which a layer refuses what it is given.
 """
 
 import io
+from collections.abc import Callable
 from typing import Any
 
 from fsspec_commit.errors import RequestError
 from fsspec_commit.sync.attempt_file import AttemptFile, ClosedOnSuccess
 from fsspec_commit.sync.compression import compressor
+
+# Raised for data of the wrong kind, or that the encoding lacks, before any of it is taken.
+_REFUSED = (TypeError, BufferError, UnicodeError)
 
 
 class _Undercoat(io.RawIOBase):
@@ -30,6 +38,53 @@ class _Undercoat(io.RawIOBase):
 
     def tell(self) -> int:
         return self.file.tell()
+
+
+class _Compressing(io.BufferedIOBase):
+    """A compressor that counts what it is given; the text layer, or the owner, writes to it."""
+
+    def __init__(self, layer: Any, tear: Callable[[BaseException], None]) -> None:
+        super().__init__()
+        self._layer = layer
+        self._tear = tear
+        self._position = 0
+        self._is_over = False
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        try:
+            self._layer.write(data)
+            length = memoryview(data).nbytes
+            self._position += length
+        except _REFUSED:
+            raise
+        except BaseException as error:
+            self._tear(error)
+            raise
+        return length
+
+    def flush(self) -> None:
+        if self._is_over:
+            return
+        try:
+            self._layer.flush()
+        except BaseException as error:
+            self._tear(error)
+            raise
+
+    def tell(self) -> int:
+        return self._position
+
+    def close(self) -> None:
+        if self.closed:
+            return
+        try:
+            self._layer.close()
+        finally:
+            self._is_over = True  # Closing flushes, and a compressor writes marks when flushed.
+            super().close()
 
 
 class Layers:
@@ -58,7 +113,7 @@ class Layers:
         self._compressor = compressor(name, compression)
         if not self.is_bare:
             try:
-                self.over(io.BytesIO())
+                self.over(io.BytesIO(), tear=lambda _: None)
             except (LookupError, TypeError, ValueError) as error:
                 message = f"cannot open {name!r} so: {error}"
                 raise RequestError(message, kind="invalid_option", path=name) from error
@@ -68,9 +123,9 @@ class Layers:
         """Whether there is no layer."""
         return not self._is_text and self._compressor is None
 
-    def over(self, raw: Any) -> Any:
-        """The outermost layer over *raw*."""
-        layer = raw if self._compressor is None else self._compressor(raw)
+    def over(self, raw: Any, *, tear: Callable[[BaseException], None]) -> Any:
+        """The outermost layer over *raw*; *tear* is told what a layer has failed with."""
+        layer = raw if self._compressor is None else _Compressing(self._compressor(raw), tear)
         if self._is_text:
             layer = io.TextIOWrapper(layer, encoding=self._encoding, newline=self._newline)
         return layer
@@ -89,7 +144,7 @@ class LayeredFile(ClosedOnSuccess):
         self.name = file.name
         self._file = file
         try:
-            self._outer: Any = layers.over(_Undercoat(file))
+            self._outer: Any = layers.over(_Undercoat(file), tear=file.tear)
         except BaseException:
             file.discard()
             raise
@@ -103,7 +158,13 @@ class LayeredFile(ClosedOnSuccess):
             kind = type(data).__name__
             message = f"{self.name!r} is open for text, and this is {kind}: open it with mode='wb'"
             raise TypeError(message)
-        written: int = self._outer.write(data)
+        try:
+            written: int = self._outer.write(data)
+        except _REFUSED:
+            raise
+        except BaseException as error:
+            self._file.tear(error)
+            raise
         return written
 
     def writelines(self, lines: Any, /) -> None:
@@ -137,7 +198,20 @@ class LayeredFile(ClosedOnSuccess):
 
     def flush(self) -> None:
         """Flush the layers, as far as they can be flushed."""
-        self._outer.flush()
+        try:
+            self._outer.flush()
+        except BaseException as error:
+            self._file.tear(error)
+            raise
+
+    def tell(self) -> int:
+        """How many bytes were written, before they are compressed; text is flushed for that."""
+        layer = self._outer
+        if "b" not in self.mode:
+            self.flush()
+            layer = layer.buffer
+        written: int = layer.tell()
+        return written
 
     def close(self) -> None:
         """Close every layer, then finish the file."""
