@@ -19,7 +19,11 @@ def said(status: int, code: str, headers: Mapping[str, str] | None = None) -> An
 
 
 def told(
-    status: int, body: bytes = b"", headers: Mapping[str, str] | None = None, **more: int
+    status: int,
+    body: bytes = b"",
+    headers: Mapping[str, str] | None = None,
+    *,
+    announced: int | None = None,
 ) -> Answer:
     """Any other answer of Azure."""
-    return Answer(status, body, {**MARK, **(headers or {})}, **more)
+    return Answer(status, body, {**MARK, **(headers or {})}, announced)
