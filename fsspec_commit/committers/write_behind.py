@@ -167,13 +167,17 @@ class WriteBehind:
         """Whether the job is not over."""
         return await self._output.is_active()
 
+    def take_no_more(self) -> None:
+        """Refuse every file from now on: the attempt is about to be dropped."""
+        self._is_dropped = True
+
     async def stop(self) -> None:
         """Take no more files; send nothing more of those on their way, and wait for what is sent.
 
         A request that arrived after everything of the attempt was removed would leave a file, or an
         upload that is paid for.
         """
-        self._is_dropped = True
+        self.take_no_more()
         await self._stop(self._handed)
 
     async def discard(self) -> None:

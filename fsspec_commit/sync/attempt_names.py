@@ -6,8 +6,9 @@ other stores when it is closed, and what is committed must not depend on that. S
 not commit: neither content is what its writer meant.
 """
 
-from collections.abc import Collection
-from typing import Literal
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from typing import Literal, NoReturn
 
 from fsspec_commit.errors import RequestError
 from fsspec_commit.names import Target
@@ -27,19 +28,36 @@ class AttemptNames:
         self._writing: dict[str, object] = {}
         self._whole: dict[str, Target] = {}
         self._spoiled: dict[str, Spoiled] = {}
+        self._removing: dict[object, str] = {}
 
-    def begin(self, name: Target) -> None:
+    def begin(self, name: Target, check: Callable[[], None], *, exclusive: bool = False) -> None:
         """Note that a file of that name is opened.
+
+        Args:
+            name: The name.
+            check: Raises an error if it is too late, as when the task commits meanwhile; called
+                when :meth:`refuse_unfinished` sees the file, and before anything else changes.
+            exclusive: Whether a name that the attempt has written, or is writing, is refused.
 
         Raises:
             RequestError: A file of that name is open already.
+            FileExistsError: It is there, and *exclusive*.
         """
         writer = object()
         if self._writing.setdefault(name, writer) is not writer:
+            if exclusive:
+                _refuse_another(name)
             self._refuse_open(name)
+        try:
+            check()
+            if exclusive and name in self._whole:
+                _refuse_another(name)
+        except BaseException:
+            self.discard(name)
+            raise
         if name in self._whole:
             self._spoiled[name] = "rewritten"
-            self._whole.pop(name)
+            self._whole.pop(name, None)  # Another thread may lose it just now.
 
     def finish(self, name: str, final: Target) -> None:
         """Note that the file was closed and is whole; it will be published as *final*."""
@@ -77,13 +95,33 @@ class AttemptNames:
         self._spoiled.setdefault(name, "rewritten")
         self._whole.pop(name, None)
 
+    @contextmanager
+    def removing(self, name: str, check: Callable[[], None]) -> Iterator[None]:
+        """Spoil a name whose file is removed in the block; until its end nothing is committed.
+
+        Args:
+            name: The name.
+            check: Raises an error if it is too late, as for :meth:`begin`.
+
+        Raises:
+            RequestError: The file is being written.
+        """
+        removal = object()
+        try:
+            self._removing[removal] = name
+            check()
+            self.spoil(name)
+            yield
+        finally:
+            self._removing.pop(removal, None)
+
     def forget(self, name: str) -> None:
         """Note that the file was removed: it is as if it had never been opened."""
         self._spoiled.pop(name, None)
 
     def leave_to_parent(self) -> None:
         """Forget all names: in a forked child, they belong to the parent."""
-        for names in (self._writing, self._whole, self._spoiled):
+        for names in (self._writing, self._whole, self._spoiled, self._removing):
             names.clear()
 
     def exists(self, name: str) -> bool:
@@ -110,15 +148,20 @@ class AttemptNames:
         """Refuse to commit an attempt of which a part may be missing (P1).
 
         Raises:
-            RequestError: A file is open, or a name is spoiled.
+            RequestError: A file is open or being removed, or a name is spoiled.
         """
         writing, spoiled = list(self._writing), dict(self._spoiled)
+        removing = list(self._removing.values())
         if writing:
             name = min(writing)
             message = (
                 f"task {self._task_id} has an open file {name!r}; close it before the task ends, "
                 'or write it inside "with task.open(...)"'
             )
+            raise RequestError(message, kind="file_open", task_id=self._task_id, path=name)
+        if removing:
+            name = min(removing)
+            message = f"task {self._task_id} is removing {name!r} in another thread; wait for that"
             raise RequestError(message, kind="file_open", task_id=self._task_id, path=name)
         if spoiled:
             name, how = min(spoiled.items())
@@ -145,3 +188,7 @@ class AttemptNames:
     def _refuse_open(self, name: str) -> None:
         message = f"{name!r} is open already in task {self._task_id}; close it first"
         raise RequestError(message, kind="file_open", task_id=self._task_id, path=name)
+
+
+def _refuse_another(name: str) -> NoReturn:
+    raise FileExistsError(f"this attempt has written {name!r} already")

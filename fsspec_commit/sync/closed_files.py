@@ -98,6 +98,11 @@ class ClosedFiles:
         self._raise(_those_in(failed, whole))
         return {name: sizes[final] for name, final in whole.items() if final in sizes}
 
+    def take_no_more(self) -> None:
+        """Refuse every file from now on; called on the loop."""
+        if self._behind is not None:
+            self._behind.take_no_more()
+
     async def stop(self) -> None:
         """Store nothing more, and wait for the requests that are on their way."""
         if self._behind is not None:

@@ -179,7 +179,12 @@ class Job:
         return self
 
     def task(self, task_id: int | None = None) -> Task:
-        """Begin an attempt at one part of the work: the next part, or part *task_id*."""
+        """Begin an attempt at one part of the work: the next part, or part *task_id*.
+
+        Raises:
+            RuntimeError: The job is not open, or another thread commits it: a task that began now
+                would be left out.
+        """
         self._check_process()
         bound = self._started()
         self._refuse_unless_open(bound, "takes no task")
@@ -245,23 +250,24 @@ class Job:
         if driver.result is not None:
             return driver.result
         driver.refuse_aborted()
-        try:
-            chosen = self._tasks.messages(bound, messages, collected=bound.record.is_collected)
-        except CommitError as error:
-            told = bridge.run(driver.instead_of(error))
-            if told is error:
+        with self._tasks.committing() as commit:
+            try:
+                chosen = self._tasks.messages(bound, messages, commit)
+            except CommitError as error:
+                told = bridge.run(driver.instead_of(error))
+                if told is error:
+                    raise
+                raise told from error
+            try:
+                bridge.run(
+                    self._commit(bound, chosen), may_interrupt=lambda: driver.state != "deciding"
+                )
+            except CommitError:
                 raise
-            raise told from error
-        try:
-            bridge.run(
-                self._commit(bound, chosen), may_interrupt=lambda: driver.state != "deciding"
-            )
-        except CommitError:
-            raise
-        except BaseException as interrupt:
-            resume = bound.settle_command("resume") if driver.state == "deciding" else None
-            note_interrupted(interrupt, driver.result, resume)
-            raise
+            except BaseException as interrupt:
+                resume = bound.settle_command("resume") if driver.state == "deciding" else None
+                note_interrupted(interrupt, driver.result, resume)
+                raise
         self._progress.raise_exit(self.result)
         return self.result
 
@@ -389,11 +395,3 @@ class Job:
         if driver.job is None or self._pid != os.getpid() or driver.job.record.is_collected:
             return
         tell_unfinished(self, self.job_id, self.destination, driver.job.settle_command("abort"))
-
-
-def hand_over(job: Job) -> JobSpec:
-    """The spec of *job*, which another process will commit or abort; this one is done with it."""
-    spec = job.spec
-    job._begun_here = False  # noqa: SLF001  # not for callers, who would lose sight of the job
-    bridge.run(job._close(job._started()))  # noqa: SLF001  # closes a store that nobody uses
-    return spec

@@ -1,13 +1,11 @@
 """Worker side, synchronous: one attempt at one part of a job's work."""
 
-import os
 from collections.abc import Mapping
 from functools import partial
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Literal, Self
 
 from fsspec_commit.committers.write_behind import DroppedError
-from fsspec_commit.effects.stored_records import inactive
 from fsspec_commit.errors import CommitError, StoreError
 from fsspec_commit.ids import SYSTEM_IDS
 from fsspec_commit.names import ROOT_PARTITION, Target, partition_of
@@ -21,6 +19,7 @@ from fsspec_commit.sync import bridge
 from fsspec_commit.sync.attempt_file import AttemptFile, check_mode, given_name
 from fsspec_commit.sync.attempt_mistakes import check_bound, explain_failure, repeats_destination
 from fsspec_commit.sync.attempt_names import AttemptNames
+from fsspec_commit.sync.attempt_state import AttemptState
 from fsspec_commit.sync.closed_files import ClosedFiles
 from fsspec_commit.sync.forks import tell_after_fork
 from fsspec_commit.sync.layered_file import LayeredFile, Layers
@@ -28,6 +27,8 @@ from fsspec_commit.sync.local_file import LocalFile
 from fsspec_commit.sync.open_files import OpenFiles
 
 if TYPE_CHECKING:
+    import os
+
     from fsspec import AbstractFileSystem
 
     from fsspec_commit.sync.filesystem import AttemptFileSystem
@@ -60,11 +61,11 @@ class Task:
         check_bound(job)
         self.task_id = task_id
         self.attempt_id: str = job.store.ids.attempt_id()
-        self._message: TaskCommit | None = None
         self._job = job
         self._owner = owner
         self._layout = job.layout.attempt(task_id, self.attempt_id)
-        self._state: Literal["open", "sealing", "committing", "committed", "aborted"] = "open"
+        another = "Task.from_spec()" if owner is None else "job.task()"
+        self._state = AttemptState(job, task_id, another=another)
         self._names = AttemptNames(task_id)
         self._files = OpenFiles()
         aborting = None if owner is None else owner.aborting
@@ -79,8 +80,6 @@ class Task:
         )
         # Not a method: it is called even for a task that nobody references any more.
         self.stop_writing = self._closed.stop
-        self._pid = os.getpid()
-        self._is_job_aborted = False
         self._is_told = False  # A name that is hardly meant is warned of once.
         self._rows: int | None = None
         self._filesystem: AttemptFileSystem | None = None
@@ -117,17 +116,12 @@ class Task:
         Raises:
             RuntimeError: The task has not committed.
         """
-        if self._message is None:
-            message = (
-                f"task {self.task_id} is {self._state}, and has no message before it has committed"
-            )
-            raise NotThereYetError(message)
-        return self._message
+        return self._state.message
 
     @property
     def filesystem(self) -> "AttemptFileSystem":
         """An fsspec filesystem for libraries to write to; paths are relative to the destination."""
-        self._check("give a filesystem", NotThereYetError)
+        self._state.check("give a filesystem", NotThereYetError)
         if self._filesystem is None:
             from fsspec_commit.sync.filesystem import (  # noqa: PLC0415  # fsspec is slow to load
                 AttemptFileSystem,
@@ -177,14 +171,12 @@ class Task:
             CommitFailedError: A file that was closed before could not be stored; raised once.
             JobNotActiveError: The job was settled meanwhile.
         """
-        self._check("open a file")
+        self._state.check("open a file")
         name = given_name(path)
         check_mode(mode, name)
         self._closed.raise_failure()
-        if "x" in mode and self._names.exists(name):
-            raise FileExistsError(f"this attempt has written {name!r} already")
         layers = Layers(name, mode, encoding, newline, compression)
-        file = self._open_binary(name)
+        file = self._open_binary(name, exclusive="x" in mode)
         if layers.is_bare:
             return file  # type: ignore[return-value]  # a BufferedIOBase is an IO[bytes]
         return LayeredFile(file, layers)  # type: ignore[return-value]  # has what a file has
@@ -203,7 +195,7 @@ class Task:
             RequestError: The name is refused, as by :meth:`open`; or nothing was written, or more
                 than this file.
         """
-        self._check("write a local file")
+        self._state.check("write a local file")
         return LocalFile(
             given_name(path),
             open_file=self.open,
@@ -224,35 +216,31 @@ class Task:
             CommitFailedError: The commit did not happen; run the task again. If a closed file could
                 not be stored, ``path`` names it, and it may be written again or removed.
         """
-        if self._state == "committed":
-            return self.message
-        self._refuse_commit()
-        self._closed.wait()
-        self._refuse_commit()  # Meanwhile, other threads may have opened a file or ended it.
-        self._state = "sealing"
-        self._message = bridge.run(self._commit())
-        self._state = "committed"
-        if self._owner is not None:
-            self._owner.task_committed(self, self._message)
-        return self._message
+        if self._state.now != "committed":
+            self._refuse_commit()
+            self._closed.wait()
+            bridge.run(self._commit())
+        return self._tell_committed()
 
     def abort(self) -> None:
         """Drop the attempt and what it wrote, and leave the task out of the job.
 
+        Beside a :meth:`commit` in another thread it waits for the end of that, which takes as long
+        as the store does, and then drops the attempt if the commit has failed.
+
         Raises:
             RuntimeError: The attempt has committed: the driver chooses now whether it counts.
         """
-        if self._state == "committed":
+        if not self._drop():
             message = (
                 f"task {self.task_id} has committed; leave its message out of job.commit() instead"
             )
             raise RuntimeError(message)
-        self._drop()
         if self._owner is not None:
             self._owner.task_left_out(self)
 
     def __enter__(self) -> Self:
-        self._check("enter")
+        self._state.check("enter")
         return self
 
     def __exit__(
@@ -261,7 +249,7 @@ class Task:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._state == "aborted" or self._pid != os.getpid():
+        if self._state.now == "aborted" or self._state.is_elsewhere:
             return
         if error is None:
             try:
@@ -269,30 +257,50 @@ class Task:
             except BaseException as failure:
                 self._fail(failure)
                 raise
-        elif self._state != "committed":
+        else:
             self._fail(error)
 
     def _fail(self, error: BaseException) -> None:
-        if self._owner is not None:
-            self._owner.task_failed(self, error)
+        """Drop the attempt, unless it is committed: then its message may be on its way already."""
         try:
-            self._drop()
+            if not self._drop(error):
+                self._tell_committed()
         except (CommitError, OSError) as failure:
             error.add_note(f"what task {self.task_id} wrote could not be removed: {failure}")
 
-    def _drop(self) -> None:
-        if self._state == "aborted":
-            return
-        self._check_process()
-        may_be_chosen, self._state = self._state == "committing", "aborted"
+    def _drop(self, error: BaseException | None = None) -> bool:
+        """Drop the attempt, because of *error* if it has failed, unless it is committed.
+
+        Returns:
+            Whether it is dropped, and not committed.
+        """
+        if self._state.now in {"aborted", "committed"}:
+            return self._state.now == "aborted"
+        self._state.check_process()
+        before = bridge.run(self._state.give_up(self._closed.take_no_more))
+        if before in {"aborted", "committed"}:
+            return before == "aborted"
+        if self._owner is not None and error is not None:
+            self._owner.task_failed(self, error)
         for file in self._files.living():
             file.discard()
         self._files.discard_left()
-        bridge.run(self._discard(may_be_chosen=may_be_chosen))
+        bridge.run(self._discard(may_be_chosen=before == "committing"))
         if self._owner is not None:
             self._owner.task_dropped(self)
+        return True
 
-    async def _commit(self) -> TaskCommit:
+    def _tell_committed(self) -> TaskCommit:
+        """Tell the job, again if that is done: an interrupt may have kept it from hearing of it."""
+        message = self.message
+        if self._owner is not None:
+            self._owner.task_committed(self, message)
+        return message
+
+    async def _commit(self) -> None:
+        await self._state.commit(self._names.refuse_unfinished, self._seal)
+
+    async def _seal(self) -> TaskCommit:
         message = await commit_attempt(
             self._layout,
             self._closed.output,
@@ -300,7 +308,7 @@ class Task:
             rows=self._rows,
             collect=self._job.record.collect,
             kept=None if self._owner is None else self._job.own_manifests,
-            choosing=partial(setattr, self, "_state", "committing"),
+            choosing=partial(setattr, self._state, "now", "committing"),
         )
         await self._let_go()
         return message
@@ -317,11 +325,11 @@ class Task:
         if self._owner is None:
             await self._job.store.close()
 
-    def _open_binary(self, name: Target) -> AttemptFile:
+    def _open_binary(self, name: Target, *, exclusive: bool) -> AttemptFile:
         final = self._final_name(name)
         self._is_told = self._is_told or repeats_destination(name, self._job.record)
         self._files.discard_left()
-        self._names.begin(name)
+        self._names.begin(name, partial(self._state.check, "open a file"), exclusive=exclusive)
         try:
             sink = self._closed.sink(final)
         except BaseException as error:
@@ -337,7 +345,7 @@ class Task:
 
     def job_aborted(self) -> None:
         """Discard abandoned files and those this thread has open; a later commit will raise."""
-        self._is_job_aborted = True
+        self._state.is_job_aborted = True
         self._files.discard_own()
         self._files.discard_left()
 
@@ -348,35 +356,21 @@ class Task:
         return self._job.final_name(name, self._layout)
 
     def _remove(self, name: Target) -> None:
-        self._check("remove a file")
+        self._state.check("remove a file")
         self._files.discard_left()
-        self._names.spoil(name)
-        try:
-            bridge.run(self._closed.output.delete(self._final_name(name)))
-        except CommitError:
-            # The file is in no list any more; its remains are removed with the attempt.
+        with self._names.removing(name, partial(self._state.check, "remove a file")):
+            try:
+                bridge.run(self._closed.output.delete(self._final_name(name)))
+            except CommitError:
+                # The file is in no list any more; its remains are removed with the attempt.
+                self._names.forget(name)
+                raise
             self._names.forget(name)
-            raise
-        self._names.forget(name)
 
     def _refuse_commit(self) -> None:
         """Refuse to commit an attempt that is over, or of which a part may be missing."""
-        self._check("commit")
+        self._state.check("commit")
         self._names.refuse_unfinished()
-
-    def _check(self, what: str, error: type[RuntimeError] = RuntimeError) -> None:
-        self._check_process()
-        if self._state != "open":
-            another = "job.task()" if self._owner is not None else "Task.from_spec()"
-            message = f"cannot {what}: task {self.task_id} is {self._state}; use a new {another}"
-            raise error(message)
-        if self._is_job_aborted:
-            doing = f"task {self.task_id} cannot {what}: "
-            raise inactive(self._job.layout, "write", doing=doing, task_id=self.task_id)
-
-    def _check_process(self) -> None:
-        if self._pid != os.getpid():
-            raise RuntimeError(not_from_here(f"task {self.task_id}", "was used after fork"))
 
     def leave_to_parent(self) -> None:
         """Take part in nothing more: in a forked child, the attempt belongs to the parent."""
@@ -390,7 +384,7 @@ class Task:
     def __repr__(self) -> str:
         return (
             f"<Task {self.task_id} attempt {self.attempt_id} of job {self._job.record.job_id}: "
-            f"{self._state}>"
+            f"{self._state.now}>"
         )
 
 

@@ -22,7 +22,7 @@ from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.protocol.retire import retire_job
 from fsspec_commit.store.registry import wrapping
 from fsspec_commit.sync import afterwards, bridge
-from fsspec_commit.sync.job import hand_over
+from fsspec_commit.sync.handing_over import hand_over
 from fsspec_commit.testing.assertions import assert_committed, assert_no_leftovers
 from tests.flat import store as _flat  # noqa: F401  # the protocol of `flat://`
 from tests.flat.bucket import ALL_HABITS, Bucket, make_bucket, remove_bucket

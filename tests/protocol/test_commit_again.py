@@ -137,7 +137,7 @@ def test_a_decision_that_may_still_come_is_not_called_off(job: fc.Job, silent: S
 
 def test_a_callback_is_told_once_the_job_is_decided(job: fc.Job, silent: Silent) -> None:
     """It was told before, so whoever heard it could not know that the job will be committed."""
-    messages = job._tasks.messages(job._started(), None, collected=False)
+    messages = job._tasks.messages(job._started(), None, object())
     told = Told()
     with wrapping(lambda store: WrappedStore(store, silent.carry)):
         driver = fc.Job.from_spec(job.spec, callback=told)
@@ -151,7 +151,7 @@ def test_a_callback_is_told_once_the_job_is_decided(job: fc.Job, silent: Silent)
 
 def test_a_callback_is_told_nothing_of_a_job_that_lost(job: fc.Job) -> None:
     told = Told()
-    messages = job._tasks.messages(job._started(), None, collected=False)
+    messages = job._tasks.messages(job._started(), None, object())
     driver = fc.Job.from_spec(job.spec, callback=told)
     fc.abort(job.destination, job.job_id)
     with pytest.raises(fc.JobNotActiveError):

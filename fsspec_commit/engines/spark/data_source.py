@@ -16,7 +16,8 @@ from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterComm
 from fsspec_commit.engines.spark.frame_options import check_spark_options, options_of_texts
 from fsspec_commit.engines.spark.write_plan import FramePlan, message_of, messages_of
 from fsspec_commit.errors import JobNotActiveError, RequestError
-from fsspec_commit.sync.job import Job, hand_over
+from fsspec_commit.sync.handing_over import hand_over
+from fsspec_commit.sync.job import Job
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

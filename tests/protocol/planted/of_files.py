@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def forgets_that_a_name_was_opened_again(patch: pytest.MonkeyPatch) -> None:
     """What it held is gone on a disk, and is committed elsewhere, if the second writing fails."""
 
-    def begin(self: Any, name: Any) -> None:
+    def begin(self: Any, name: Any, *_: Any, **__: Any) -> None:
         self._writing.setdefault(name, object())
 
     patch.setattr(AttemptNames, "begin", begin)
@@ -117,7 +117,9 @@ def takes_a_task_for_left_out_that_still_runs(patch: pytest.MonkeyPatch) -> None
     """Of two attempts one is aborted, and the job commits without the other."""
 
     def left_out(self: Any, task: Any) -> None:
-        self._running.pop(task.task_id, None)
+        for attempt_id, task_id in list(self._running.items()):
+            if task_id == task.task_id:
+                del self._running[attempt_id]
         self._failed.pop(task.task_id, None)
 
     patch.setattr(LocalTasks, "task_left_out", left_out)
