@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NewType
 
+from fsspec_commit.errors import RequestError
+
 JobId = NewType("JobId", str)
 AttemptId = NewType("AttemptId", str)
 Nonce = NewType("Nonce", str)
@@ -20,6 +22,8 @@ Nonce = NewType("Nonce", str)
 JOB_ID = re.compile(r"[0-9]{8}T[0-9]{6}-[0-9a-f]{16}")
 ATTEMPT_ID = re.compile(r"[0-9a-f]{16}")
 NONCE = re.compile(r"[0-9a-f]{32}")
+_EXAMPLE = "20261120T140355-9c1e5f00a1b2c3d4"
+_CHARACTERS_MAX = 80
 _TIMESTAMP = re.compile(r"[0-9]{8}T[0-9]{6}")
 
 
@@ -56,6 +60,25 @@ def is_job_id(text: object) -> bool:
     if not isinstance(text, str):
         return False
     return JOB_ID.fullmatch(text) is not None and from_timestamp(text[:15]) is not None
+
+
+def checked_job_id(text: object) -> JobId:
+    """*text*, which a caller has given for the id of a job.
+
+    Raises:
+        RequestError: It is not one.
+    """
+    if isinstance(text, str) and is_job_id(text):
+        return JobId(text)
+    how = f"one looks like {_EXAMPLE}"
+    if hasattr(text, "job_id"):
+        how = "pass its .job_id"
+    elif isinstance(text, list | tuple) and any(hasattr(one, "job_id") for one in text):
+        how = "pass the .job_id of one of them at a time"
+    told = repr(text)
+    if len(told) > _CHARACTERS_MAX:
+        told = f"{told[:_CHARACTERS_MAX]}…"
+    raise RequestError(f"{told} is not a job id: {how}", kind="invalid_job_id")
 
 
 def started(job_id: JobId) -> datetime:

@@ -64,6 +64,7 @@ async def start_new_job(
         DestinationExistsError: ``mode="error"``, and the destination holds data.
         CommitFailedError: The job could not be created.
     """
+    _tell_of_repeated(location.url, options)
     new = await open_new_job(location, options, ids=ids)
     chosen(new.selection)
     try:
@@ -73,6 +74,20 @@ async def start_new_job(
     new = await open_new_job(location, options, ids=ids, remembering=False)
     chosen(new.selection)
     return await driver.start(new.store, new.with_new_id)
+
+
+def _tell_of_repeated(destination: str, options: JobOptions) -> None:
+    """Log a warning of each declared partition that begins with the destination's own directory."""
+    own = (destination.partition("://")[2] or destination).strip("/").split("/")
+    for partition in options.get("partitions", ()):
+        names = partition.removesuffix("/").split("/")
+        if any(names[:n] == own[-n:] for n in range(1, len(names) + 1)):
+            _log.warning(
+                "partitions holds %r, and they are relative to the destination %r: leave its own "
+                "path out, unless this directory in itself is meant",
+                partition,
+                destination,
+            )
 
 
 async def open_new_job(

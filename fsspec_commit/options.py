@@ -23,7 +23,7 @@ from fsspec_commit.records.job import (
 )
 from fsspec_commit.selection import REQUESTS
 from fsspec_commit.store import Capabilities
-from fsspec_commit.suggestions import option_hint, value_hint
+from fsspec_commit.suggestions import job_option_hint, value_hint
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -126,7 +126,7 @@ def check_options(options: JobOptions) -> None:
     given: dict[str, Any] = dict(options)
     for name in given:
         if name not in JobOptions.__annotations__:
-            hint = option_hint(name, ["destination", *JobOptions.__annotations__])
+            hint = job_option_hint(name, ["destination", *JobOptions.__annotations__])
             raise TypeError(f"a job has no option {name!r}{hint}")
     for name in _CHOICES:
         if name in given:
@@ -210,6 +210,10 @@ def _check_together(given: dict[str, Any]) -> None:
 def _check_partitions(partitions: object, mode: object) -> None:
     if isinstance(partitions, str | os.PathLike):
         raise _invalid(f"partitions is a list of directories, not one: write [{partitions!r}]")
+    if isinstance(partitions, Mapping):
+        values = ", ".join(f"{name}={value!r}" for name, value in partitions.items())
+        one = f"hive_path({values})"
+        raise _invalid(f"partitions is a list of directories, not a dict: write [{one}]")
     if not isinstance(partitions, Collection):
         raise _invalid(f"partitions is a list of directories, not {partitions!r}: leave it out")
     if partitions and mode != "overwrite_partitions":

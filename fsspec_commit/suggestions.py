@@ -20,9 +20,15 @@ _OPTIONS = {
     "tasks": "n_tasks num_tasks task_count",
     "wait_s": "timeout timeout_s wait",
     "concurrency": "max_workers num_threads threads",
-    "idempotency_key": "transaction_id txn_id",
+    "idempotency_key": "key transaction_id txn_id",
 }
 _OF_OPTION = {word: option for option, words in _OPTIONS.items() for word in words.split()}
+# The arguments of write_dataset that a job does not have. Named here, as it needs Arrow.
+_OF_WRITE_DATASET = (
+    *("basename_template", "data", "file_options", "file_visitor", "format", "max_open_files"),
+    *("max_partitions", "max_rows_per_file", "max_rows_per_group", "min_rows_per_group"),
+    *("partition_by", "partitioning", "preserve_order", "schema", "use_threads"),
+)
 
 _VALUES = {
     "mode": {
@@ -90,6 +96,13 @@ def option_hint(name: str, known: Collection[str]) -> str:
         return f"; write_dataset has {meant}="
     close = [meant] if meant else difflib.get_close_matches(name, known, 1)
     return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def job_option_hint(name: str, known: Collection[str]) -> str:
+    """The same for an option of a job, which may be one of ``write_dataset`` by its very name."""
+    if name in _OF_WRITE_DATASET:
+        return f"; write_dataset has {name}="
+    return option_hint(name, known)
 
 
 def value_hint(option: str, value: object, known: Collection[str]) -> str:

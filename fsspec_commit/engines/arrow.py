@@ -12,7 +12,8 @@ import pyarrow.dataset as ds
 from pyarrow.fs import PyFileSystem
 
 from fsspec_commit.engines.feed import Feed, write_fed
-from fsspec_commit.engines.partitioned import ROOT, TaskFiles, partitioning_of
+from fsspec_commit.engines.partitioned import ROOT, TaskFiles, check_declared, partitioning_of
+from fsspec_commit.engines.plain_types import without_views
 from fsspec_commit.engines.writing_options import check_writing
 from fsspec_commit.errors import RequestError
 from fsspec_commit.location import DestinationLike
@@ -166,7 +167,9 @@ def _commit(
     job.setdefault("allow_empty", True)
     given = {name: value for name, value in options.items() if value is not None}
     _fit_groups(given)
-    with Job(destination, **job) as running:
+    planned = Job(destination, **job)
+    check_declared(job.get("partitions", ()), options["partitioning"])
+    with planned as running:
         if not running.skipped:
             with running.task() as task:
                 _write(source, task, given, visit)
@@ -249,7 +252,7 @@ class _Source:
     """Data as batches of one schema, counted.
 
     Attributes:
-        schema: The schema of the batches.
+        schema: The schema of the batches, as they are handed out.
         rows: How many rows were handed out so far.
     """
 
@@ -274,7 +277,8 @@ class _Source:
         else:
             raise _no_data(data)
         _check_schema(own, schema, data)
-        self.schema: pa.Schema = own
+        self._own: pa.Schema = own
+        self.schema = without_views(self._own)
 
     def batches(self) -> Iterator[Any]:
         """Batches that have rows, none of them huge."""
@@ -286,12 +290,14 @@ class _Source:
                     f"{_MAKES_A_TABLE}"
                 )
                 raise RequestError(message, kind="not_arrow_data")
-            if not batch.schema.equals(self.schema):
+            if not batch.schema.equals(self._own):
                 message = f"a batch does not have the schema that was given, but: {batch.schema}"
                 raise RequestError(message, kind="schema_mismatch")
             self.rows += batch.num_rows
             for start in range(0, batch.num_rows, _BATCH_ROWS_MAX):
-                yield batch.slice(start, _BATCH_ROWS_MAX)
+                part = batch.slice(start, _BATCH_ROWS_MAX)
+                # A part after the other: polars may give a whole frame as one batch.
+                yield part if self.schema is self._own else part.cast(self.schema)
 
 
 def _batches_of(scanner: ds.Scanner) -> Iterator[Any]:

@@ -4,6 +4,7 @@ import io
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -54,6 +55,25 @@ def partitioning_of(
     fields = _fields(schema, names)
     _refuse_all(schema, names)
     return ds.partitioning(pa.schema(fields), flavor="hive")
+
+
+def check_declared(partitions: Iterable[str], partitioning: ds.Partitioning | None) -> None:
+    """Refuse a partition that is to be cleared, and can be none of those that are written.
+
+    Raises:
+        RequestError: One begins with another column than Hive directories do, or with none.
+    """
+    if not isinstance(partitioning, ds.HivePartitioning) or not partitioning.schema.names:
+        return
+    column = partitioning.schema.names[0]
+    for partition in partitions:
+        # Arrow percent-encodes names as it does values.
+        if not unquote(partition).startswith(f"{column}="):
+            message = (
+                f"partitions holds {partition!r}, and the directories that are written begin with "
+                f"'{column}=…', as hive_path({column}=…) gives them"
+            )
+            raise RequestError(message, kind="invalid_option")
 
 
 def _names(given: object) -> list[Any]:

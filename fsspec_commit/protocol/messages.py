@@ -1,7 +1,9 @@
 """Which attempts were chosen: from the messages a driver passes, or from the store."""
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from inspect import iscoroutine
 from itertools import pairwise
 from operator import attrgetter
 
@@ -12,6 +14,7 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.records.job import ChosenRecord, TaskCommit
 
 _SHOWN_MAX = 20
+_CHARACTERS_MAX = 200
 _AT_ONCE_MAX = 1024
 _LOOKED_FOR_MAX = 10_000
 
@@ -29,8 +32,8 @@ class _OfJob(Iterable[TaskCommit]):
         for message in self.given:
             if not isinstance(message, TaskCommit):
                 text = (
-                    f"cannot commit job {job_id}: {message!r} is no TaskCommit; "
-                    f"{_how_to_pass(message)}"
+                    f"cannot commit job {job_id}: {_shown(message)} is no TaskCommit; "
+                    f"{_how_to_pass_one(message)}"
                 )
                 raise RequestError(text, kind="not_a_message", job_id=job_id, stage="check")
             if not message.manifest.startswith(own):
@@ -51,17 +54,58 @@ class _OfJob(Iterable[TaskCommit]):
                     raise RequestError(text, kind="not_a_message", **where) from error
 
 
-def _how_to_pass(thing: object) -> str:
-    """How to get a message from *thing*, which was passed instead of one."""
-    # In this order: a `Delayed` of Dask claims to have every attribute.
-    if hasattr(thing, "compute"):
-        return "pass what its .compute() returns"
-    if hasattr(thing, "result"):
-        return "pass what its .result() returns"
-    if type(thing).__name__ == "ObjectRef":
-        return "pass what ray.get() returns for it"
-    if hasattr(thing, "attempt_id"):
-        return "pass its .message"
+def _shown(thing: object) -> str:
+    """*thing* as a message quotes it: what it is if it says no more than that, and not at length.
+
+    A list of a thousand messages would hide what is said of it.
+    """
+    text = repr(thing)
+    if " at 0x" in text:
+        kind = type(thing)
+        return f"an object of type {kind.__module__}.{kind.__qualname__}".replace("builtins.", "")
+    return text if len(text) <= _CHARACTERS_MAX else f"{text[:_CHARACTERS_MAX]}…"
+
+
+def _has(*names: str) -> Callable[[object], bool]:
+    return lambda thing: all(hasattr(thing, name) for name in names)
+
+
+def _holds_messages(thing: object) -> bool:
+    return isinstance(thing, list | tuple | set) and any(
+        isinstance(one, TaskCommit) for one in thing
+    )
+
+
+# In this order: a `Delayed` of Dask claims to have every attribute, and what Celery gives has a
+# `result` that is no method.
+_WAYS: tuple[tuple[Callable[[object], bool], str], ...] = (
+    (
+        _holds_messages,
+        (
+            "these are messages in a list of their own: pass that list itself, or, of several, "
+            "one list of what is in all of them"
+        ),
+    ),
+    (_has("compute"), "pass what its .compute() returns"),
+    (
+        lambda thing: iscoroutine(thing) or asyncio.isfuture(thing),
+        "await it first, and pass what it returns",
+    ),
+    (_has("get", "ready"), "pass what its .get() returns"),
+    (_has("result"), "pass what its .result() returns"),
+    (lambda thing: type(thing).__name__ == "ObjectRef", "pass what ray.get() returns for it"),
+    (_has("attempt_id"), "pass its .message"),
+)
+
+
+def how_to_pass(thing: object) -> str | None:
+    """How to get messages from *thing*, which was passed instead; ``None`` if nobody knows."""
+    return next((how for is_such, how in _WAYS if is_such(thing)), None)
+
+
+def _how_to_pass_one(thing: object) -> str:
+    if (known := how_to_pass(thing)) is not None:
+        return known
     how = "a worker must return task.message, and only after the task has committed"
     return f"{how}; TaskCommit.from_json(text) reads one" if isinstance(thing, str) else how
 

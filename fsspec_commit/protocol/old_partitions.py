@@ -8,7 +8,7 @@ write into a directory that has another name.
 
 import asyncio
 from collections.abc import AsyncIterator, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, islice
 
 from fsspec_commit.effects.ending import ending
@@ -56,10 +56,12 @@ class FilesOutside:
     Attributes:
         first: The first of them, by name.
         count: How many there are.
+        declared: Files, wherever they are, that were declared as if they were partitions.
     """
 
     first: str = ""
     count: int = 0
+    declared: list[str] = field(default_factory=list)
 
     def add(self, name: str) -> None:
         """Count one file."""
@@ -68,15 +70,19 @@ class FilesOutside:
 
     def warnings(self) -> tuple[str, ...]:
         """The warnings about them in the job's result."""
+        told = tuple(
+            f"no partition: {name!r} in partitions=[…] is a file, which stays; name its directory"
+            for name in sorted(self.declared)
+        )
         if not self.count:
-            return ()
+            return told
         others = f" and {self.count - 1:,} more" if self.count > 1 else ""
         stays = "stays" if self.count == 1 else "stay"
         warning = (
             f"not in a partition: {self.first!r}{others} {stays}, and readers of the whole dataset "
             'read that as well; move it elsewhere, or replace everything with mode="overwrite"'
         )
-        return (warning,)
+        return (warning, *told)
 
 
 async def old_files_of_partitions(
@@ -88,7 +94,7 @@ async def old_files_of_partitions(
     """The files of *written* partitions without their subdirectories, of declared ones with them.
 
     Also every file that has the name of one of the *directories* of new files. Files that are in no
-    partition are added to *outside*.
+    partition, or declared for one, are added to *outside*.
 
     Raises:
         RequestError: A partition exists under another spelling, and its rows would be mixed; or
@@ -207,6 +213,9 @@ class _Walk:
                         below.add(ways.of(name))
                     elif self._is_there(spot, name):
                         yield name, child
+                    elif name in self._declared and child.size_bytes:
+                        # An empty one may stand for a directory, as some programs have it.
+                        self._outside.declared.append(name)
             listed, children = [], []  # They may be long: not held while the next are listed.
 
     async def _list_all(self, spots: Sequence[Spot]) -> list[list[Entry | Directory]]:

@@ -10,6 +10,7 @@ version of any record raises that of ``job.json`` as well: code that cannot read
 alone.
 """
 
+import re
 from dataclasses import dataclass
 from typing import ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
@@ -21,6 +22,9 @@ from fsspec_commit.store.json_forms import decode_json
 
 RECORD_BYTES_MAX = 64 << 20
 """The longest record; lists that can grow beyond it are streamed."""
+
+# By its extension: no record begins so.
+_PATH = re.compile(r'[^{"\n]+\.[A-Za-z]\w{0,7}')
 
 
 class Record(Protocol):
@@ -155,7 +159,8 @@ def text_bytes(
 
     Raises:
         RequestError: *text* is not a ``str``.
-        RecordError: *text* is too long for a record of *kind*; it was not copied.
+        RecordError: *text* is too long for a record of *kind*, and was not copied; or the name of
+            a file that holds one.
     """
     if not isinstance(text, str):
         what = type(text).__name__
@@ -164,4 +169,9 @@ def text_bytes(
     if len(text) > limit_bytes:
         what = f"a {kind.__name__} of {len(text)} characters"
         raise RecordError(f"{what} is over its cap of {limit_bytes} bytes")
+    if _PATH.fullmatch(text):
+        # It is not quoted: it may be a URL with a secret in it.
+        raise RecordError(
+            f"this looks like a path: give the text of the file that holds the {noun}"
+        )
     return text.encode(errors="surrogatepass")

@@ -3,11 +3,12 @@
 import asyncio
 import threading
 import weakref
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from fsspec_commit.errors import RequestError
 from fsspec_commit.protocol.bound_job import BoundJob
+from fsspec_commit.protocol.messages import how_to_pass
 from fsspec_commit.records.job import TaskCommit
 from fsspec_commit.sync.task import Task
 
@@ -178,10 +179,13 @@ class LocalTasks:
                     f"cannot commit job {job_id}: messages is a list of them, not one: [message]"
                 )
                 raise RequestError(message, kind="not_a_message", job_id=job_id, stage="check")
-            if isinstance(others, str | bytes | Mapping) or not isinstance(others, Iterable):
+            # A `Delayed` of Dask only looks as if it could be iterated.
+            how = None if isinstance(others, Collection | Iterator) else how_to_pass(others)
+            is_none = isinstance(others, str | bytes | Mapping) or not isinstance(others, Iterable)
+            if is_none or how is not None:
                 message = (
                     f"cannot commit job {job_id}: messages is a list of what tasks returned, not "
-                    f"{type(others).__name__}"
+                    f"{type(others).__name__}{f'; {how}' if how else ''}"
                 )
                 raise RequestError(message, kind="not_a_message", job_id=job_id, stage="check")
             self._given = list(others)

@@ -237,6 +237,20 @@ OPTIONS = [
         TypeError,
     ),
     Mistake(
+        "an option of write_dataset by its own name, to a job",
+        a_job(partition_by="day"),
+        ("a job has no option 'partition_by'", "write_dataset has partition_by="),
+        None,
+        TypeError,
+    ),
+    Mistake(
+        "half the name of a key",
+        a_job(key="x"),
+        ("no option 'key'", "did you mean 'idempotency_key'?"),
+        None,
+        TypeError,
+    ),
+    Mistake(
         "pyarrow's word for mode",
         a_dataset(existing_data_behavior="delete_matching"),
         ("no option 'existing_data_behavior'", "did you mean 'mode'?"),
@@ -268,6 +282,21 @@ OPTIONS = [
         "a partition that is a dict",
         a_job(mode="overwrite_partitions", partitions=[{"day": 1}]),
         ("partitions holds {'day': 1}", "no text", "hive_path(day=…)"),
+    ),
+    Mistake(
+        "a dict for a list of partitions",
+        a_job(mode="overwrite_partitions", partitions={"day": "1"}),
+        ("partitions is a list of directories", "not a dict", "[hive_path(day='1')]"),
+    ),
+    Mistake(
+        "a partition of another column",
+        a_dataset(mode="overwrite_partitions", partition_by="day", partitions=["hour=1"]),
+        ("partitions holds 'hour=1'", "begin with 'day=…'", "hive_path(day=…)"),
+    ),
+    Mistake(
+        "a value for a partition",
+        a_dataset(mode="overwrite_partitions", partition_by=["day"], partitions=["a"]),
+        ("partitions holds 'a'", "begin with 'day=…'", "hive_path(day=…)"),
     ),
     Mistake(
         "a pattern of partitions",

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
+from dask.delayed import delayed
 
 import fsspec_commit as fc
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 TASKS = 6
 
@@ -58,6 +63,56 @@ def test_a_reference_of_rays_is_no_message(url: str) -> None:
     with pytest.raises(fc.RequestError) as caught, fc.Job(url) as job:
         job.commit([ObjectRef()])  # type: ignore[list-item]  # what is tried
     assert str(caught.value).endswith("is no TaskCommit; pass what ray.get() returns for it")
+
+
+class AsyncResult:
+    """What Celery and a pool of processes give for a task, as far as it is looked at."""
+
+    result = None
+
+    def get(self) -> None: ...
+
+    def ready(self) -> None: ...
+
+
+async def worker() -> None:
+    """What an asynchronous worker is called like."""
+
+
+def refused(url: str, messages: Callable[[fc.Job], Any]) -> str:
+    with pytest.raises(fc.RequestError) as caught, fc.Job(url) as job:
+        job.commit(messages(job))
+    assert caught.value.kind == "not_a_message"
+    return str(caught.value)
+
+
+def test_what_gives_a_message_later_is_none_yet(url: str) -> None:
+    told = refused(url, lambda _: [AsyncResult()])
+    assert told.endswith("AsyncResult is no TaskCommit; pass what its .get() returns")
+    awaited = worker()
+    told = refused(url, lambda _: [awaited])
+    assert told.endswith(
+        ": an object of type coroutine is no TaskCommit; await it first, and pass what it returns"
+    )
+    awaited.close()
+
+
+def test_what_gives_all_messages_later_is_no_list(url: str) -> None:
+    """A `Delayed` of Dask can be iterated as long as nobody does: it raised a bare `TypeError`."""
+    told = refused(url, lambda _: delayed([1]))
+    assert told.endswith("; pass what its .compute() returns")
+    told = refused(url, lambda _: AsyncResult())
+    assert told.endswith("not AsyncResult; pass what its .get() returns")
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_messages_in_a_list_of_their_own(kind: type, url: str) -> None:
+    """So come those of ``dask.compute([…])``; the list was printed at length."""
+    told = refused(url, lambda job: [kind(ran_elsewhere(job, *range(TASKS)))])
+    assert "TaskCommit(task_id=0" in told
+    assert "… is no TaskCommit" in told
+    assert "these are messages in a list of their own: pass that list itself" in told
+    assert len(told) < 600
 
 
 def test_a_part_of_what_was_written_is_committed_with_a_warning(

@@ -333,6 +333,27 @@ def test_a_text_that_is_neither_a_spec_nor_a_message(text: str) -> None:
         fc.TaskCommit.from_json(text)
 
 
+def test_all_jobs_for_the_id_of_one(url: str) -> None:
+    job = fc.Job(url).start()
+    ids: Any = fc.jobs(url)
+    with pytest.raises(fc.RequestError) as caught:
+        fc.resume(url, ids)
+    shown, _, how = str(caught.value).partition("… is not a job id: ")
+    assert shown == repr(ids)[:80]
+    assert how == "pass the .job_id of one of them at a time"
+    job.abort()
+
+
+@pytest.mark.parametrize("path", ["spec.json", "/jobs/spec.json", "s3://bucket/a b/spec.txt"])
+def test_a_path_for_the_text_in_it(path: str) -> None:
+    """It spoke of malformed JSON."""
+    for kind, noun in ((fc.JobSpec, "spec"), (fc.TaskCommit, "message")):
+        with pytest.raises(fc.RecordError) as caught:
+            kind.from_json(path)
+        told = f"this looks like a path: give the text of the file that holds the {noun}"
+        assert str(caught.value) == told
+
+
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name)
 def test_a_mistake_is_told(mistake: Mistake, tmp_path: Path) -> None:
     """What, where, why and what now, in one line, and by us: not by whatever stumbles first."""

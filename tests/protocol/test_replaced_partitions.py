@@ -109,6 +109,21 @@ def test_of_files_in_no_partition_it_is_said_that_they_stay(
     run(main())
 
 
+@pytest.mark.parametrize("declared", [["day=1/a"], ["b"], ["day=1/a", "b"]])
+def test_of_a_file_declared_for_a_partition_it_is_said_that_it_stays(
+    bucket: Bucket, declared: list[str]
+) -> None:
+    async def main() -> None:
+        result, stay = await replaced(
+            bucket, old=("b", "day=1/a", "day=1/c"), declared=(*declared,)
+        )
+        told = [one for one in result.warnings if one.startswith("no partition: ")]
+        assert [one.split("'")[1] for one in told] == sorted(declared)
+        assert stay == {"b", "day=1/a", "day=1/c"}
+
+    run(main())
+
+
 @pytest.mark.parametrize(
     ("other", "written"),
     [("k=a%20b", "k=a b"), ("k=a b", "k=a%20b"), ("k=1/v=%41", "k=1/v=A"), ("k=%41", "k=A/v=1")],

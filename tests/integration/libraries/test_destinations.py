@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import fsspec
 import pandas as pd
@@ -67,6 +67,25 @@ def test_a_name_that_repeats_the_destination_is_told_of(
     expected = (
         f"job {job.job_id} writes {name!r} below {job.destination!r}: names are relative to the "
         "destination, so leave its own path out, unless this directory in itself is meant"
+    )
+    assert told == ([expected] if is_told else [])
+
+
+@pytest.mark.parametrize(
+    ("partition", "is_told"),
+    [("clicks/day=1", True), ("data/clicks/day=1/", True), ("clicks", True), ("data/day=1", False)],
+)
+def test_a_partition_that_repeats_the_destination_is_told_of(
+    partition: str, is_told: bool, out: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It cleared nothing, without a word."""
+    how: Any = {"mode": "overwrite_partitions", "partitions": [partition], "allow_empty": True}
+    with fc.Job(out / "data/clicks", **how) as job:
+        pass
+    told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    expected = (
+        f"partitions holds {partition!r}, and they are relative to the destination "
+        f"{job.destination!r}: leave its own path out, unless this directory in itself is meant"
     )
     assert told == ([expected] if is_told else [])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 import pyarrow as pa
@@ -40,3 +41,12 @@ def test_refused_before_anything_is_touched(case: str, destination: str) -> None
 def test_an_unknown_option_is_a_type_error(destination: str) -> None:
     with pytest.raises(TypeError, match="did you mean 'mode'"):
         fc.write_dataset(TABLE, destination, mod="append")  # type: ignore[call-arg]
+
+
+def test_a_job_says_which_options_are_those_of_a_dataset(destination: str) -> None:
+    """They are listed beside the words of other libraries, since a job does without Arrow."""
+    own = signature(fc.write_dataset).parameters.keys() - {"destination", "job"}
+    for name in own:
+        options: dict[str, Any] = {name: "day"}
+        with pytest.raises(TypeError, match=f"no option '{name}'; write_dataset has {name}=$"):
+            fc.Job(destination, **options)

@@ -101,6 +101,52 @@ def test_polars(of: str, destination: str) -> None:
     assert fc.write_dataset(frame, destination).rows == (0 if of == "empty" else 1_000)
 
 
+VIEWS = pl.DataFrame(
+    {"id": [0, 1, 2], "day": ["2026-11-20", "2026-11-21", None], "text": ["a", "", None]}
+).with_columns(
+    data=pl.col("text").cast(pl.Binary),
+    kind=pl.col("text").cast(pl.Categorical),
+    size=pl.col("text").cast(pl.Enum(["a", ""])),
+    texts=pl.concat_list("day", "text"),
+    pair=pl.concat_list("day", "text").list.to_array(2),
+    both=pl.struct("day", texts=pl.concat_list("text")),
+)
+
+
+@pytest.mark.parametrize("by", [None, "day", "data"])
+@pytest.mark.parametrize("of", ["frame", "table", "batches"])
+def test_text_of_polars(of: str, by: str | None, destination: str) -> None:
+    """polars brings views of text and bytes, which Arrow neither splits nor casts in a list."""
+    table = pa.table(VIEWS)
+    schema = table.schema if of == "batches" else None
+    data = {"frame": VIEWS, "table": table, "batches": table.to_batches()}[of]
+    fc.write_dataset(data, destination, partition_by=by, schema=schema)
+    found = rows_at(destination, schema=VIEWS.to_arrow().schema)
+    assert found.column("id").to_pylist() == [0, 1, 2]
+    for name in set(VIEWS.columns) - {by}:
+        assert found.column(name).to_pylist() == VIEWS[name].to_list(), name
+
+
+def test_text_of_polars_as_csv(destination: str) -> None:
+    texts = VIEWS.select("id", "day", "text", "data")
+    fc.write_dataset(texts, destination, format="csv", partition_by="day")
+    found = rows_at(destination, format="csv")
+    assert found.column("text").to_pylist() == ["a", "", ""]
+
+
+def test_polars_reads_its_own_types_again(tmp_path: Path) -> None:
+    fc.write_dataset(VIEWS, tmp_path / "out", partition_by="day")
+    found = pl.read_parquet(tmp_path / "out/**/*.parquet", hive_partitioning=False).sort("id")
+    assert found.equals(VIEWS.drop("day"))
+    assert found.schema == VIEWS.drop("day").schema
+
+
+def test_a_large_frame_of_text_is_cast_by_parts(destination: str) -> None:
+    frame = pl.select(id=pl.int_range(1_500_000), text=pl.lit("x"))
+    assert fc.write_dataset(frame, destination).rows == 1_500_000
+    assert rows_at(destination).column("text").unique().to_pylist() == ["x"]
+
+
 def test_pandas_brings_its_index_along(destination: str) -> None:
     frame = pd.DataFrame({"id": [1, 2]}, index=pd.Index([5, 6], name="key"))
     fc.write_dataset(frame, destination)
