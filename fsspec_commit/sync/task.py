@@ -137,7 +137,11 @@ class Task:
         return self._filesystem
 
     def url(self, path: str = "") -> str:
-        """*path* as a URL, for a library that takes URLs of registered filesystems."""
+        """*path* as a URL, for a library that takes URLs of filesystems registered with it.
+
+        DuckDB does, after ``connection.register_filesystem(task.filesystem)``. polars does not, and
+        may take the URL for the name of a local directory: give it what :meth:`open` returns.
+        """
         # From a bare "scheme://" DuckDB strips the slashes, and takes the rest for a local path.
         return f"commit-{self.attempt_id}://{path or '.'}"
 
