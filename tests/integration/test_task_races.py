@@ -128,8 +128,8 @@ def test_ctrl_c_while_an_abort_waits_for_a_commit_leaves_that_alone(place: Place
         with meanwhile(task.commit) as committing:
             assert creation.inside.wait(10)
             timer = threading.Timer(0.1, os.kill, [os.getpid(), signal.SIGINT])
-            timer.start()
             with pytest.raises(KeyboardInterrupt):
+                timer.start()
                 task.abort()
             timer.join()
             creation.go.set()
