@@ -7,6 +7,7 @@ way but what it reads and what it has already used up.
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -54,13 +55,19 @@ LATER = {"later.txt": "of a later job", "same.txt": "a later file of this name"}
 
 
 class Between:
-    """Before the *nth* call, somebody else acts, from start to end."""
+    """Before the *nth* call, somebody else acts, from start to end.
+
+    What is sent beside that call goes on meanwhile; and if the driver then finds that it does not
+    need the call, and gives it up, so does the act, beside the driver.
+    """
 
     def __init__(self, nth: int, act: Callable[[], None]) -> None:
         self.left = nth
         self.calls = 0
         self._act = act
         self._acting = False
+        self._threads = ThreadPoolExecutor(1)
+        self._acted: Future[None] | None = None
 
     def __call__(self, store: Store) -> Store:
         return WrappedStore(store, self._carry)
@@ -71,9 +78,16 @@ class Between:
             self.left -= 1
             if self.left == 0:
                 self._acting = True
-                await asyncio.to_thread(self._act)
+                self._acted = self._threads.submit(self._act)
+                await asyncio.shield(asyncio.wrap_future(self._acted))
                 self._acting = False
         return await call()
+
+    def wait(self) -> None:
+        """Wait until the act has ended, and raise what it has raised."""
+        with self._threads:
+            if self._acted is not None:
+                self._acted.result()
 
 
 class Race:
@@ -103,6 +117,7 @@ class Race:
                 told: str = driver.commit(self.messages).state
             except fc.CommitError as error:
                 told = error.outcome
+            between.wait()
         return told, between.calls
 
     def _told(self, act: Callable[[], object]) -> None:
