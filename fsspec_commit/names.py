@@ -359,3 +359,10 @@ def is_digested(name: Target) -> bool:
         return False
     file_name = name.rpartition("/")[2]
     return len(file_name.encode()) + len(PENDING) > NAME_BYTES_MAX
+
+
+def repeats_end(of: str, name: str, *, components: range) -> bool:
+    """Whether *name* begins with as many of the last components of the path or URL *of*."""
+    own = (of.partition("://")[2] or of).strip("/").split("/")
+    begin = name.split("/")
+    return any(begin[:count] == own[-count:] for count in components)

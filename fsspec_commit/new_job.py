@@ -9,6 +9,7 @@ from fsspec_commit.effects.confirmed.store import ConfirmedStore
 from fsspec_commit.errors import UnsafeStoreError
 from fsspec_commit.ids import IdSource
 from fsspec_commit.location import Location
+from fsspec_commit.names import repeats_end
 from fsspec_commit.options import JobOptions, record_of
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.driver import Driver
@@ -78,10 +79,9 @@ async def start_new_job(
 
 def _tell_of_repeated(destination: str, options: JobOptions) -> None:
     """Log a warning of each declared partition that begins with the destination's own directory."""
-    own = (destination.partition("://")[2] or destination).strip("/").split("/")
     for partition in options.get("partitions", ()):
-        names = partition.removesuffix("/").split("/")
-        if any(names[:n] == own[-n:] for n in range(1, len(names) + 1)):
+        name = partition.removesuffix("/")
+        if repeats_end(destination, name, components=range(1, name.count("/") + 2)):
             _log.warning(
                 "partitions holds %r, and they are relative to the destination %r: leave its own "
                 "path out, unless this directory in itself is meant",

@@ -20,13 +20,7 @@ import typer
 import fsspec_commit as fc
 from fsspec_commit.cli.interrupts import catch_interrupts, ignore_interrupts
 from fsspec_commit.cli.options import Redactor, StorageOptions, storage_options
-from fsspec_commit.cli.output import (
-    Output,
-    is_unheard,
-    printable,
-    printable_lines,
-    put_error,
-)
+from fsspec_commit.cli.output import Output, is_unheard, printable, printable_lines, put_error
 from fsspec_commit.cli.wording import in_options
 from fsspec_commit.sync.bridge import about_to_end
 

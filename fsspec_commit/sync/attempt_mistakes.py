@@ -5,7 +5,7 @@ import logging
 
 from fsspec_commit.committers.write_behind import DroppedError, not_stored
 from fsspec_commit.errors import CommitError, JobNotActiveError, StoreError
-from fsspec_commit.names import Target
+from fsspec_commit.names import Target, repeats_end
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.job_records import read_record
 from fsspec_commit.records.job import JobRecord
@@ -33,9 +33,9 @@ def repeats_destination(name: Target, record: JobRecord) -> bool:
     ``bucket/clicks/part.parquet``. One repeated component may be meant, such as a partition's name
     below itself; two are hardly meant.
     """
-    below = record.destination.partition("://")[2] or record.destination
-    components, own = name.split("/"), below.strip("/").split("/")
-    is_repeated = any(components[:n] == own[-n:] for n in range(2, len(components)))
+    # The last component is the file's own.
+    components = range(2, name.count("/") + 1)
+    is_repeated = repeats_end(record.destination, name, components=components)
     if is_repeated:
         _log.warning(
             "job %s writes %r below %r: names are relative to the destination, so leave its own "

@@ -6,7 +6,7 @@ nothing else, and its files are write-once, on every store.
 """
 
 import codecs
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import IO, Any
 
 from fsspec.transaction import Transaction
@@ -134,9 +134,10 @@ class AttemptFileSystem(ListedNames):
         """
         wanted: dict[str, None] = {}
         missing: FileNotFoundError | None = None
+        names = self._names.removable()
         for one in path if isinstance(path, list | tuple | set) else [path]:
             try:
-                found = self._removed_by(one, recursive=recursive, maxdepth=maxdepth)
+                found = self._removed_by(one, names, recursive=recursive, maxdepth=maxdepth)
                 wanted.update(dict.fromkeys(found))
             except FileNotFoundError as error:
                 missing = missing or error
@@ -145,8 +146,10 @@ class AttemptFileSystem(ListedNames):
         if missing is not None:
             raise missing
 
-    def _removed_by(self, path: str, *, recursive: bool, maxdepth: int | None) -> Iterable[str]:
-        bare, names = rooted(path), self._names.removable()
+    def _removed_by(
+        self, path: str, names: Collection[str], *, recursive: bool, maxdepth: int | None
+    ) -> Iterable[str]:
+        bare = rooted(path)
         if bare in names or self._names.is_open(bare):
             return [bare]
         made = {made for made in self._made if f"{made}/".startswith(f"{bare}/" if bare else "")}

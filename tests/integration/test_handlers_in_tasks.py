@@ -6,7 +6,7 @@ It runs on the thread that it interrupts, which may be in the middle of anything
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -16,10 +16,11 @@ import pytest
 import fsspec_commit as fc
 from fsspec_commit.sync import attempt_state, local_tasks, task
 from tests.integration.held_up import KINDS, Place, make_place
+from tests.integration.tracing import traced
 from tests.integration.write_behind.gate import write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
     from types import FrameType
 
@@ -58,15 +59,6 @@ class Handler:
                 self._handle()
         return self
 
-    @contextmanager
-    def in_place(self) -> Iterator[None]:
-        before = sys.gettrace()
-        sys.settrace(self)
-        try:
-            yield
-        finally:
-            sys.settrace(before)
-
 
 @pytest.fixture(params=KINDS)
 def place(request: pytest.FixtureRequest, fast: Path) -> Place:
@@ -98,7 +90,7 @@ def committed_in_a_handler(at: int) -> bool:
             has_failed.append(1 in job._tasks._failed and 1 not in job._tasks._messages)
 
     handler = Handler(at, handle, local_tasks)
-    with suppress(RuntimeError, fc.CommitError), handler.in_place():
+    with suppress(RuntimeError, fc.CommitError), traced(handler):
         work(job, committed)
     files = set(job.commit().files)
     assert set(committed) <= files, (at, committed, files)
@@ -151,7 +143,7 @@ def test_a_task_that_is_interrupted_as_it_ends_has_a_message_if_it_counts(
         handler = Handler(at, interrupt, task, attempt_state)
         with suppress(KeyboardInterrupt):
             one.__enter__()
-            with handler.in_place():
+            with traced(handler):
                 one.__exit__(None, None, None)
         sent = message_of(one)
         ends.add(bool(sent))

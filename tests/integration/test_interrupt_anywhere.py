@@ -14,7 +14,6 @@ import gc
 import random
 import signal
 import sys
-from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +25,7 @@ import fsspec_commit as fc
 from fsspec_commit.sync import bridge
 from tests.flat import store as _flat  # noqa: F401  # the protocol of `flat://`
 from tests.flat.bucket import AWS, make_bucket
+from tests.integration.tracing import traced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -70,16 +70,6 @@ class Interrupts:
         elif event == "return":
             self._before.pop(frame, None)
         return self
-
-
-@contextmanager
-def traced(interrupts: Interrupts) -> Iterator[None]:
-    before = sys.gettrace()
-    sys.settrace(interrupts)
-    try:
-        yield
-    finally:
-        sys.settrace(before)
 
 
 def is_ours(filename: str) -> bool:

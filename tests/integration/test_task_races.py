@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -16,11 +17,12 @@ import fsspec_commit as fc
 from fsspec_commit.names import Target
 from fsspec_commit.sync.attempt_names import AttemptNames
 from fsspec_commit.testing.assertions import assert_no_leftovers
-from tests.integration.held_up import KINDS, Abandoned, Place, SlowName, held, make_place
+from tests.integration.held_up import KINDS, Abandoned, Held, Place, SlowName, held, make_place
 from tests.integration.write_behind.gate import meanwhile, still_waits, write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from concurrent.futures import Future
     from pathlib import Path
 
 
@@ -43,20 +45,36 @@ def error_of(call: Callable[[], object]) -> BaseException | None:
         return called.exception(10)
 
 
-@pytest.mark.guarantees("P1")
-def test_an_abort_beside_a_commit_waits_and_is_refused(place: Place) -> None:
-    """Both succeeded, and the job was decided for files that were gone: nobody could finish it."""
+class UnderWay(NamedTuple):
+    """A task whose commit in another thread is held back."""
+
+    job: fc.Job
+    task: fc.Task
+    creation: Held
+    committing: Future[Any]
+
+
+@contextmanager
+def commit_under_way(place: Place, **options: Any) -> Iterator[UnderWay]:
     with held("/manifests/") as creation:
-        job = place.start()
+        job = place.start(**options)
         task = job.task()
         write(task, {"a": b"a"})
         with meanwhile(task.commit) as committing:
             assert creation.inside.wait(10)
-            with meanwhile(task.abort) as aborting:
-                assert still_waits(aborting)
-                creation.go.set()
-                with pytest.raises(RuntimeError, match="has committed; leave its message out"):
-                    aborting.result(10)
+            yield UnderWay(job, task, creation, committing)
+
+
+@pytest.mark.guarantees("P1")
+def test_an_abort_beside_a_commit_waits_and_is_refused(place: Place) -> None:
+    """Both succeeded, and the job was decided for files that were gone: nobody could finish it."""
+    with commit_under_way(place) as under_way:
+        job, task, creation, committing = under_way
+        with meanwhile(task.abort) as aborting:
+            assert still_waits(aborting)
+            creation.go.set()
+            with pytest.raises(RuntimeError, match="has committed; leave its message out"):
+                aborting.result(10)
         assert committing.result(10) == task.message
     assert list(job.commit().files) == ["a"]
     assert_no_leftovers(place.url)
@@ -64,18 +82,14 @@ def test_an_abort_beside_a_commit_waits_and_is_refused(place: Place) -> None:
 
 @pytest.mark.guarantees("P2")
 def test_an_abort_beside_a_commit_that_fails_drops_the_attempt(place: Place) -> None:
-    with held("/manifests/") as creation:
+    with commit_under_way(place) as under_way:
+        job, task, creation, committing = under_way
         creation.fails = True
-        job = place.start()
-        task = job.task()
-        write(task, {"a": b"a"})
-        with meanwhile(task.commit) as committing:
-            assert creation.inside.wait(10)
-            with meanwhile(task.abort) as aborting:
-                creation.go.set()
-                aborting.result(10)
-            with pytest.raises(fc.CommitFailedError):
-                committing.result(10)
+        with meanwhile(task.abort) as aborting:
+            creation.go.set()
+            aborting.result(10)
+        with pytest.raises(fc.CommitFailedError):
+            committing.result(10)
         with pytest.raises(RuntimeError, match="is aborted, and has no message"):
             assert task.message.file_count
     assert list(job.commit().files) == []
@@ -87,17 +101,13 @@ def test_an_abort_beside_a_commit_that_fails_drops_the_attempt(place: Place) -> 
 def test_a_block_that_fails_beside_a_commit_leaves_the_task_committed(
     place: Place, options: dict[str, Any]
 ) -> None:
-    with held("/manifests/") as creation:
-        job = place.start(**options)
-        task = job.task()
-        write(task, {"a": b"a"})
-        with meanwhile(task.commit) as committing:
-            assert creation.inside.wait(10)
-            error = OSError("of the block")
-            with meanwhile(lambda: task.__exit__(OSError, error, None)) as leaving:
-                assert still_waits(leaving)
-                creation.go.set()
-                leaving.result(10)
+    with commit_under_way(place, **options) as under_way:
+        job, task, creation, committing = under_way
+        error = OSError("of the block")
+        with meanwhile(lambda: task.__exit__(OSError, error, None)) as leaving:
+            assert still_waits(leaving)
+            creation.go.set()
+            leaving.result(10)
         assert committing.result(10).file_count == 1
     assert list(job.commit().files) == ["a"]
     assert_no_leftovers(place.url)
@@ -121,18 +131,18 @@ def test_a_commit_that_an_abort_has_overtaken_is_refused(
 
 @pytest.mark.guarantees("P1")
 def test_ctrl_c_while_an_abort_waits_for_a_commit_leaves_that_alone(place: Place) -> None:
-    with held("/manifests/") as creation:
-        job = place.start()
-        task = job.task()
-        write(task, {"a": b"a"})
-        with meanwhile(task.commit) as committing:
-            assert creation.inside.wait(10)
-            timer = threading.Timer(0.1, os.kill, [os.getpid(), signal.SIGINT])
-            with pytest.raises(KeyboardInterrupt):
-                timer.start()
-                task.abort()
-            timer.join()
-            creation.go.set()
+    with commit_under_way(place) as under_way:
+        job, task, creation, committing = under_way
+        timer = threading.Timer(0.1, os.kill, [os.getpid(), signal.SIGINT])
+
+        def abort() -> None:
+            timer.start()  # Here: before that, nobody awaits the interrupt.
+            task.abort()
+
+        with pytest.raises(KeyboardInterrupt):
+            abort()
+        timer.join()
+        creation.go.set()
         assert committing.result(10).file_count == 1
     assert list(job.commit().files) == ["a"]
     assert_no_leftovers(place.url)

@@ -162,7 +162,7 @@ class S3Store(HttpStore):
                     raise error.failure from None
             else:
                 await self._check_shown("head_object", path, answer)
-                return await self._entry(path, answer)
+                return await self._entry("head_object", path, answer)
         return Directory(path) if await self._listing.is_directory(path) else None
 
     async def read(self, path: StorePath, *, limit_bytes: int) -> Content | None:
@@ -177,11 +177,11 @@ class S3Store(HttpStore):
         if not 0 <= answer.get("ContentLength", -1) <= limit_bytes:
             answer["Body"].close()
             await self._check_shown("get_object", path, answer)
-            size_bytes = self._size_bytes(path, answer)
+            size_bytes = self._size_bytes("get_object", path, answer)
             why = f"it has {size_bytes} bytes, and at most {limit_bytes} are read"
             raise self._bucket.refusal("get_object", path, why, errno.EFBIG)
         data = await self._body(path, answer)
-        entry = await self._entry(path, answer)
+        entry = await self._entry("get_object", path, answer)
         return Content(entry, data)
 
     async def read_part(self, path: StorePath, start: int, length: int) -> bytes | None:
@@ -193,7 +193,7 @@ class S3Store(HttpStore):
             return b""
         data = await self._body(path, answer)
         if answer["ResponseMetadata"]["HTTPStatusCode"] == HTTPStatus.OK:
-            self._size_bytes(path, answer)
+            self._size_bytes("get_object", path, answer)
             return data[start : start + length]  # from a server that ignores ranges
         shown = str(answer.get("ContentRange", ""))
         if not is_span(shown, len(data), start=start, length=length):
@@ -282,18 +282,18 @@ class S3Store(HttpStore):
         if not self._is_directory_bucket:
             await check_shown(self._bucket, method, path, answer)
 
-    async def _entry(self, path: StorePath, answer: Mapping[str, Any]) -> Entry:
+    async def _entry(self, method: str, path: StorePath, answer: Mapping[str, Any]) -> Entry:
         return Entry(
             path=path,
-            size_bytes=self._size_bytes(path, answer),
+            size_bytes=self._size_bytes(method, path, answer),
             token=await self._versions.read(answer, path),
             nonce=nonce_of(answer),
         )
 
-    def _size_bytes(self, path: StorePath, answer: Mapping[str, Any]) -> int:
+    def _size_bytes(self, method: str, path: StorePath, answer: Mapping[str, Any]) -> int:
         if "ContentLength" not in answer:
             # A body that ends with the connection may have been cut off by whoever ended it.
-            raise self._bucket.doubt("head_object", path, UNMEASURED)
+            raise self._bucket.doubt(method, path, UNMEASURED)
         return int(answer["ContentLength"])
 
 
