@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from itertools import chain, count, islice
+from math import inf
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,7 @@ from fsspec_commit.testing.simulation.model import MAGIC, Model
 from fsspec_commit.testing.simulation.ordering import Order, in_no_order
 from fsspec_commit.testing.simulation.plan import HERE, EarlierPlan, ForeignPlan, JobPlan, Plan
 from fsspec_commit.testing.simulation.process import Process
-from fsspec_commit.testing.simulation.rules import content, is_of_a_job
+from fsspec_commit.testing.simulation.rules import content, is_of_a_job, replaces
 from fsspec_commit.testing.simulation.store import SimulatedStore
 from fsspec_commit.testing.simulation.trace import Trace
 from fsspec_commit.testing.simulation.verified import Watch
@@ -77,6 +78,7 @@ class World:
         for at in (HERE, *(job.at for job in plan.jobs)):
             self._kept.setdefault(self._fold(at), self._below_kept(at))
         self.models = {at: self._begin(at) for at in self._kept.values()}
+        self._used_s: dict[str, float] = {}
         self._changed_s: dict[str, float] = {}
         self.bucket.watch(self._changes.append)
         for number, one in enumerate(plan.earlier):
@@ -257,15 +259,40 @@ class World:
     def changed(self, process: Process, sent_at: float, changes: Sequence[Change]) -> None:
         """Show the model every change, and mark in the trace what it finds wrong."""
         model = self.model_at(process.at)
-        self._changed_s[self._kept[self._fold(process.at)]] = self._loop.time()
+        at = self._kept[self._fold(process.at)]
+        self._used_s.setdefault(at, self._loop.time())
+        self._changed_s[at] = self._loop.time()
         before = len(model.violations)
-        model.changed(process, sent_at, changes)
+        seen = [one for one in changes if not self._was_listed_unnoticed(model, at, one)]
+        if seen:
+            model.changed(process, sent_at, seen)
         if process.name.startswith("reader"):
             model.judge([("P10", f"{process.name} has changed {changes[0].path}")])
         for watch in self._watches:
             watch.look()
         for violation in model.violations[before:]:
             self.trace.say(process.name, "!!! VIOLATION", violation)
+
+    def _was_listed_unnoticed(self, model: Model, at: str, change: Change) -> bool:
+        """Whether an overwrite removes a file of a destination inside, and could not know that.
+
+        By the guarantees, that may happen if it is used first while the overwrite lists old files:
+        where pages are in no order, one that shows the work area may come before all the others.
+        """
+        if change.after is not None or self.family.lists_by_name:
+            return False
+        inside = [
+            since_s
+            for inner, since_s in self._used_s.items()
+            if inner != at and change.path.startswith(f"{_root(inner)}/")
+        ]
+        name = change.path.removeprefix(f"{_root(at)}/")
+        return any(
+            job.state == "committed"
+            and min(inside, default=0.0) > min(job.claims.values(), default=inf)
+            and replaces(job.plan, job.new, name)
+            for job in model.jobs.values()
+        )
 
     def answered(self, process: Process, began_s: float, names: Sequence[str]) -> None:
         """A reader was told that these files are committed.
