@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from itertools import chain, count, islice
-from math import inf
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -31,7 +30,7 @@ from fsspec_commit.testing.simulation.model import MAGIC, Model
 from fsspec_commit.testing.simulation.ordering import Order, in_no_order
 from fsspec_commit.testing.simulation.plan import HERE, EarlierPlan, ForeignPlan, JobPlan, Plan
 from fsspec_commit.testing.simulation.process import Process
-from fsspec_commit.testing.simulation.rules import content, is_of_a_job, replaces
+from fsspec_commit.testing.simulation.rules import content, is_of_a_job
 from fsspec_commit.testing.simulation.store import SimulatedStore
 from fsspec_commit.testing.simulation.trace import Trace
 from fsspec_commit.testing.simulation.verified import Watch
@@ -281,16 +280,11 @@ class World:
         """
         if change.after is not None or self.family.lists_by_name:
             return False
-        inside = [
-            since_s
-            for inner, since_s in self._used_s.items()
-            if inner != at and change.path.startswith(f"{_root(inner)}/")
-        ]
         name = change.path.removeprefix(f"{_root(at)}/")
         return any(
-            job.state == "committed"
-            and min(inside, default=0.0) > min(job.claims.values(), default=inf)
-            and replaces(job.plan, job.new, name)
+            job.may_have_listed(name, since_s) and job.is_whole(model.actual)
+            for inner, since_s in self._used_s.items()
+            if inner != at and change.path.startswith(f"{_root(inner)}/")
             for job in model.jobs.values()
         )
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+
+import pytest
 
 from fsspec_commit.protocol import listing
 from fsspec_commit.testing.simulation import (
@@ -16,10 +17,8 @@ from fsspec_commit.testing.simulation import (
     run,
     settling,
 )
+from fsspec_commit.testing.simulation.known import KnownJob
 from fsspec_commit.testing.simulation.told import Told
-
-if TYPE_CHECKING:
-    import pytest
 
 
 def test_p7_who_looks_while_the_area_of_a_committed_job_goes_is_told_so() -> None:
@@ -170,3 +169,23 @@ def test_p9_p10_a_destination_inside_may_be_used_first_while_old_files_are_liste
     assert not found.violations, found
     monkeypatch.setattr(listing, "is_in_work_area", lambda _: False)
     assert "which no job replaces now" in str(run(before).violations)
+
+
+@pytest.mark.parametrize(
+    ("since_s", "state", "area", "may"),
+    [
+        (3.0, "committed", "out/_commit/a", True),
+        (0.5, "committed", "out/_commit/a", False),  # before its claim: it was noticed
+        (6.0, "committed", "out/_commit/a", False),  # after its decision: it is not on the list
+        (3.0, "undecided", "out/_commit/a", False),
+        (3.0, "committed", "out/_commit/void-a", False),
+    ],
+)
+def test_p9_only_what_a_job_may_have_listed_goes_with_it(
+    since_s: float, state: str, area: str, *, may: bool
+) -> None:
+    plan = JobPlan(name="a", mode="overwrite")
+    job = KnownJob("a", plan, state=state, claims={"claim-1": 1.0}, decided_at_s=5.0)
+    job.spec.add(f"{area}/job.json")
+    assert job.may_have_listed("inner/a.txt", since_s) is may
+    assert not job.may_have_listed("inner/_commit/epoch-1", since_s)
