@@ -25,6 +25,8 @@ TEST_MAX_S = 2.0
 """Tests that take more of a processor kill nothing, however busy the machine is by others."""
 WAITS_MAX_S = 10.0
 """Nor do those that take longer than this by the clock."""
+BEGUN, REACHED = "begun", "reached"
+"""The files in which it is written which tests were begun, and what they reach."""
 CASES_MAX = 12
 """Of the cases of a test so many are run, spread over all of them."""
 ALL_CASES = (
@@ -90,7 +92,9 @@ def some(items: Sequence[pytest.Item]) -> dict[str, pytest.Item]:
 def watch(tests: Sequence[str], fails: Callable[[str], bool], room: Path) -> int:
     """Run tests in this process, and write what they reach to a file in *room*.
 
-    The first that is too slow ends it: who is torn out of a test may hang for ever after that.
+    The first that is too slow ends it: who is torn out of a test may hang for ever after that. One
+    that waits in a library, not in Python, is not heard of any more: somebody else must end it. The
+    name of each is written to another file when it begins.
     """
     watching = coverage.Coverage(
         data_file=None,
@@ -103,18 +107,20 @@ def watch(tests: Sequence[str], fails: Callable[[str], bool], room: Path) -> int
     def write(*_: object) -> None:
         # Of what is watched nothing is asked here: the test that is broken off may hold its lock.
         try:
-            (room / "reached").write_bytes(pickle.dumps(reached))
+            (room / REACHED).write_bytes(pickle.dumps(reached))
         finally:
             os._exit(0)  # Whatever test this is in the midst of.
 
     signal.signal(signal.SIGALRM, write)
     signal.signal(signal.SIGPROF, write)
+    begun = (room / BEGUN).open("w", buffering=1)
     watching.start()
     for test in tests:
         if sys.gettrace() is None:
             break  # The test before has traced something itself.
         watching.switch_context(test)
         reached.asked.add(test)
+        begun.write(f"{test}\n")
         begin = time.monotonic()
         signal.setitimer(signal.ITIMER_REAL, WAITS_MAX_S)
         signal.setitimer(signal.ITIMER_PROF, TEST_MAX_S)

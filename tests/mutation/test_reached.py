@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pickle
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import coverage
+import pytest
 
 from fsspec_commit.protocol import file_names
-from tests.mutation import reached
+from tests.mutation import reached, trials
 from tests.mutation.forks import Fork
+from tests.mutation.trials import Trials
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
-
-    import pytest
 
 PATIENCE_S = 60
 
@@ -78,3 +79,30 @@ def test_one_that_waits_is_not_too_slow(tmp_path: Path, monkeypatch: pytest.Monk
     assert learn(tmp_path, waiting).seconds.keys() == waiting.keys()
     monkeypatch.setattr(reached, "WAITS_MAX_S", 0.2)
     assert learn(tmp_path, waiting).asked == {"waits"}
+
+
+def wait_in_c() -> None:
+    """As for the threads of a library that does not have them in a fork: no signal is heard."""
+    lock = ctypes.create_string_buffer(64)
+    for _ in range(2):
+        ctypes.CDLL(None).pthread_mutex_lock(lock)
+
+
+@pytest.mark.parametrize("end", [wait_in_c, lambda: os._exit(1)], ids=["hangs", "exits"])
+def test_one_that_is_never_heard_of_again_costs_no_other(
+    monkeypatch: pytest.MonkeyPatch, end: Callable[[], object]
+) -> None:
+    """polars hangs in a fork of a process that has used it. It took each night's time to try."""
+    tests = {"quick": reach, "ends": end, "reaches": reach}
+
+    def fails(_: Trials, test: str) -> bool:
+        tests[test]()
+        return False
+
+    monkeypatch.setattr(trials, "SILENT_MAX_S", 0.5)
+    monkeypatch.setattr(Trials, "_fails", fails)
+    learning = Trials([], lambda *_: None, workers=1, within_s=0, learns_s=60, mutant_max_s=0)
+    learning._items = cast("dict[str, Any]", tests)
+    learning._learn()
+    assert learning._reached.asked == tests.keys()
+    assert learning._reached.seconds.keys() == {"quick", "reaches"}

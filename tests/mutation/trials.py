@@ -12,6 +12,7 @@ import re
 import signal
 import time
 from collections import Counter, defaultdict
+from contextlib import suppress
 from functools import cache, partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
@@ -21,7 +22,7 @@ from hypothesis import Phase, settings
 from fsspec_commit.testing.simulation import shrink
 from tests.mutation.forks import Fork, end_after
 from tests.mutation.mutants import Mutant, code_of, live_function
-from tests.mutation.reached import Reached, some, watch
+from tests.mutation.reached import BEGUN, REACHED, Reached, some, watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,6 +34,8 @@ HUNG_TIMES = 30
 """How much longer than alone a test takes before it is called hung."""
 WAITS_TIMES = 5
 """How much longer than it may work a mutant may take by the clock."""
+SILENT_MAX_S = 60.0
+"""For so long a test may be learnt from: one that hears its own limit has long been ended."""
 PARTS = 15
 """Into how many forks they are divided for each worker, each with some of all of them."""
 _ANYWHERE = ""
@@ -143,15 +146,26 @@ class Trials:
                 fork = Fork(partial(watch, part, self._fails))
                 forks[fork.pid] = fork, part
                 continue
-            fork, part = forks.pop(os.wait()[0])
-            reached = fork.room / "reached"
-            if reached.exists():  # Else a test has ended the process: the rest is left out.
-                self._reached.add(pickle.loads(reached.read_bytes()))
-                if left := [test for test in part if test not in self._reached.asked]:
-                    parts.append(left)
-            fork.end()
+            fork, part = forks.pop(_first_that_ends([one for one, _ in forks.values()]))
+            parts += self._learnt_from(fork, part)
             if self._learnt is not None:
                 self._learnt.write_bytes(pickle.dumps(self._reached))
+
+    def _learnt_from(self, fork: Fork, part: Sequence[str]) -> list[list[str]]:
+        """Note what the tests reach that a fork has run; returns those that are to be run yet.
+
+        Of one that has ended the process, or was stuck, nothing is known; what was known of those
+        before it is lost.
+        """
+        reached, begun = fork.room / REACHED, fork.room / BEGUN
+        if reached.exists():
+            self._reached.add(pickle.loads(reached.read_bytes()))
+        else:
+            last = begun.read_text().splitlines()[-1:] if begun.exists() else []
+            self._reached.asked.update(last or part)
+        fork.end()
+        left = [test for test in part if test not in self._reached.asked]
+        return [left] if left else []
 
     def _in_order(self, mutant: Mutant) -> list[str]:
         """The tests that reach it: first what is quick, and is named so or has killed near it."""
@@ -209,6 +223,18 @@ class Trials:
                 self._kills[place][run[-1]] += 1
             verdict: Verdict = "hung" if code == -signal.SIGALRM else "killed"
             self._done(mutant, Result(verdict, run[-1], len(run), len(tests)))
+
+
+def _first_that_ends(forks: Sequence[Fork]) -> int:
+    """The process id of one of *forks* that has ended; what runs a test for too long is ended."""
+    while True:
+        for fork in forks:
+            if os.waitpid(fork.pid, os.WNOHANG) != (0, 0):
+                return fork.pid
+            with suppress(FileNotFoundError):  # It has begun no test yet.
+                if time.time() - (fork.room / BEGUN).stat().st_mtime > SILENT_MAX_S:
+                    os.kill(fork.pid, signal.SIGKILL)
+        time.sleep(0.05)
 
 
 @cache
