@@ -46,9 +46,6 @@ NO_DIFFERENCE = {
     "layout.is_upload_record(child.path) -> isinstance(child, Entry)": (
         "what is no record of an upload names none"
     ),
-    "protocol/snapshot.py:_list_committed: store.list_tree(…) [without without]": (
-        "what is in the areas is no data: it is listed in vain"
-    ),
     "protocol/hidden_files.py:new_files_of: mark in name and job_named_in(name) == job_id -> "
     "job_named_in(name) == job_id": "a job that is named in a name is in it: this is quicker",
     "committers/working_files.py:_Recording.finish: self._asking = False -> nothing": (
