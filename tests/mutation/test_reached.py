@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from tests.mutation.mutants import Mutant
+
 PATIENCE_S = 60
 
 
@@ -106,3 +108,20 @@ def test_one_that_is_never_heard_of_again_costs_no_other(
     learning._learn()
     assert learning._reached.asked == tests.keys()
     assert learning._reached.seconds.keys() == {"quick", "reaches"}
+
+
+def test_a_mutant_that_takes_all_memory_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of which pytest itself needs some, so that it raises; that ended the whole night's part."""
+
+    def fails(*_: object) -> bool:
+        raise MemoryError
+
+    monkeypatch.setattr(trials, "live_function", lambda _: reach)
+    monkeypatch.setattr(trials, "code_of", lambda _: reach.__code__)
+    monkeypatch.setattr(trials, "end_after", lambda _: None)
+    monkeypatch.setattr(Trials, "_fails", fails)
+    trying = Trials([], lambda *_: None, workers=1, within_s=0, learns_s=0, mutant_max_s=1)
+    trying._reached.seconds["takes all"] = 0
+    assert trying._try(cast("Mutant", None), ["takes all"], tmp_path) == trials._KILLED

@@ -193,8 +193,11 @@ class Trials:
                     break
                 run.write(f"{test}\n")
                 end_after(max(HUNG_MIN_S, HUNG_TIMES * self._reached.seconds[test]))
-                # On a busy machine a test may fail for want of time: once, and of any mutant.
-                if self._fails(test) and self._fails(test):
+                try:
+                    # On a busy machine a test may fail for want of time: once, and of any mutant.
+                    if self._fails(test) and self._fails(test):
+                        return _KILLED
+                except MemoryError:  # Pytest had none left, either.
                     return _KILLED
         return _SURVIVED
 

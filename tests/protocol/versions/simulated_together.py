@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import fields
 from enum import Enum
-from functools import cache, partial
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from unittest.mock import patch
@@ -63,9 +63,8 @@ def _is_of_the_other(found: type, side: Callable[[Any], Any]) -> bool:
     return found.__module__.startswith("fsspec_commit" if side is to_first else PREFIX)
 
 
-@cache
 def _twin(module: str, name: str) -> Any:
-    """The class of that name in the other version."""
+    """The class of that name in the other version, as it is loaded now: it may be loaded again."""
     other = module.removeprefix(PREFIX) if module.startswith(PREFIX) else PREFIX + module
     return getattr(import_module(other), name)
 

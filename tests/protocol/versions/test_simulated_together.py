@@ -12,6 +12,8 @@ cannot be removed, though that names files which it has replaced.
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from itertools import product
 from random import Random
@@ -30,6 +32,7 @@ from fsspec_commit.testing.simulation import (
     draw,
     run,
 )
+from tests.integration.processes import ROOT
 from tests.protocol.planted.runs import ABOVE, UNCLAIMED
 from tests.protocol.simulation.scenes import SCENES, UUID, plan_of
 from tests.protocol.simulation.test_single_faults import faults_of
@@ -37,6 +40,7 @@ from tests.protocol.versions.simulated_together import together
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+    from pathlib import Path
 
     from fsspec_commit.testing.simulation import Run
     from fsspec_commit.testing.sweeps import Sweep
@@ -212,3 +216,24 @@ def test_p6_the_upload_that_the_first_release_leaves_this_version_removes(
         is_left += bool(found(first, faulty, OPERATORS).violations)
         assert found(first, faulty, {"a"}).violations == ()
     assert is_left
+
+
+LOADS_IT_TWICE = """
+import sys
+from pathlib import Path
+from fsspec_commit.testing.simulation.bucket import ParentMissingError
+from tests.protocol.versions.first_release import FirstRelease
+from tests.protocol.versions.simulated_together import to_first
+
+for name in ("one", "another"):
+    (at := Path(sys.argv[1], name)).mkdir()
+    release = FirstRelease(at)
+    there = release.module("fsspec_commit.testing.simulation.bucket").ParentMissingError
+    assert type(to_first(ParentMissingError("out"))) is there
+    release.close()
+"""
+
+
+def test_errors_are_of_the_release_that_is_loaded(tmp_path: Path) -> None:
+    """Each test of a mutant loads it again: errors of the one before passed for faults of ours."""
+    subprocess.run([sys.executable, "-c", LOADS_IT_TWICE, str(tmp_path)], cwd=ROOT, check=True)
