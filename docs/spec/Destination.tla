@@ -17,6 +17,7 @@ CONSTANTS
     First, Second,  \* which jobs write to the first partition, and which to the second
     SameKey,        \* the jobs that have one and the same idempotency key
     Twins,          \* the jobs that have a second driver
+    Ahead,          \* the jobs whose drivers may list another area before they have listed all
     Rounds,         \* how often a driver claims, at most
     OldFiles,       \* whether there is an old file in each partition
     Recovers,       \* whether somebody resumes and aborts jobs, dead or alive
@@ -65,8 +66,9 @@ Committed(old) == [state |-> "committed", old |-> old]
 Aborted == [state |-> "aborted", old |-> {}]
 IsCommitted(j) == decision[j] # None /\ decision[j].state = "committed"
 
+Unseen == [j \in Jobs |-> None]
 Idle ==
-    [at |-> "idle", round |-> 1, job |-> 0, todo |-> {}, others |-> {}, saw |-> None, old |-> {}]
+    [at |-> "idle", round |-> 1, job |-> 0, todo |-> {}, others |-> {}, saw |-> Unseen, old |-> {}]
 
 Init ==
     /\ areas = {} /\ claims = {} /\ decision = [j \in Jobs |-> None]
@@ -106,36 +108,45 @@ CreateClaim(p) ==
 ListAreas(p) ==
     /\ At(p, "list")
     /\ IF p[1] \in areas
-       THEN Becomes(p, [proc[p] EXCEPT !.at = "clear", !.others = areas \ {p[1]}])
+       THEN Becomes(p, [proc[p] EXCEPT !.at = "clear", !.others = areas \ {p[1]},
+                                       !.saw = [j \in Jobs |-> IF j \in areas THEN @[j] ELSE None]])
        ELSE Go(p, "over")
     /\ Keeps
 
 NextOther(p) == CHOOSE j \in proc[p].others : \A k \in proc[p].others : j <= k
+Saw(p) == proc[p].saw[NextOther(p)]
+
+(* Another job's area is listed when all areas have been; or before, when the claim stands, if a
+   listing that nothing else hangs on has shown it: here, if that job has begun. *)
+MayList(p, j) ==
+    \/ At(p, "clear") /\ proc[p].others # {} /\ j = NextOther(p)
+    \/ /\ \/ At(p, "list")
+          \/ At(p, "claim") /\ ~Rule("An area is listed when the claim stands")
+       /\ p[1] \in Ahead
+       /\ ~At(<<j, 1>>, "idle")
 
 (* What one listing of another job's area shows: records are read one by one after it. *)
-ListOther(p) ==
-    /\ At(p, "clear") /\ proc[p].others # {}
-    /\ LET j == NextOther(p) IN
-         Becomes(p, [proc[p] EXCEPT
-             !.at = "read",
-             !.saw = [over |-> j \notin areas, decided |-> decision[j] # None,
-                      claims |-> {c \in claims : c[1] = j}]])
+ListOther(p, j) ==
+    /\ j # p[1] /\ MayList(p, j) /\ proc[p].saw[j] = None
+    /\ Becomes(p, [proc[p] EXCEPT
+           !.saw[j] = [over |-> j \notin areas, decided |-> decision[j] # None,
+                       claims |-> {c \in claims : c[1] = j}]])
     /\ Keeps
 
-PassOther(p) ==
-    Becomes(p, [proc[p] EXCEPT !.at = "clear", !.others = @ \ {NextOther(p)}, !.saw = None])
-LookAgain(p) == Becomes(p, [proc[p] EXCEPT !.at = "clear", !.saw = None])
-GoAndForget(p, where) == Becomes(p, [proc[p] EXCEPT !.at = where, !.saw = None])
+Forget(p) == [proc[p] EXCEPT !.saw[NextOther(p)] = None]
+PassOther(p) == Becomes(p, [Forget(p) EXCEPT !.others = @ \ {NextOther(p)}])
+LookAgain(p) == Becomes(p, Forget(p))
+GoAndForget(p, where) == Becomes(p, [proc[p] EXCEPT !.at = where, !.saw = Unseen])
 
 (* An older job goes first; a newer one is waited for, or fenced; a committed one is waited for. *)
 ReadOther(p) ==
     LET j == NextOther(p)
-        saw == proc[p].saw
+        saw == Saw(p)
         isOver == saw.over \/ j \notin areas
         isCommitted == saw.decided /\ IsCommitted(j)
         isCommitting == ~saw.decided /\ saw.claims \cap claims # {}
     IN
-    /\ At(p, "read")
+    /\ At(p, "clear") /\ proc[p].others # {} /\ saw # None
     /\ IF isOver \/ ~Conflict(p[1], j) \/ ~(isCommitted \/ isCommitting) THEN PassOther(p)
        ELSE IF isCommitted
        THEN IF Rule("A committed job is waited for until it has finished") THEN LookAgain(p)
@@ -143,7 +154,7 @@ ReadOther(p) ==
        ELSE IF j < p[1]
        THEN IF Rule("The older job goes first") THEN GoAndForget(p, "withdraw") ELSE LookAgain(p)
        ELSE \/ LookAgain(p)
-            \/ Rule("The older job goes first") /\ GoAndForget(p, "fence")
+            \/ Rule("The older job goes first") /\ Becomes(p, [Forget(p) EXCEPT !.at = "fence"])
             \/ ~Rule("A newer job is fenced, an older one is waited for") /\ PassOther(p)
     /\ Keeps
 
@@ -157,7 +168,7 @@ FenceOther(p) ==
 
 HasLookedAtAll(p) ==
     /\ At(p, "clear") /\ proc[p].others = {}
-    /\ Go(p, IF ClaimsFirst THEN "look" ELSE "claim")
+    /\ GoAndForget(p, IF ClaimsFirst THEN "look" ELSE "claim")
     /\ Keeps
 
 WithdrawClaim(p) ==
@@ -191,7 +202,7 @@ ClaimAgain(p) ==
 (* ConcurrentJobError: the job stays open, and anybody may abort it. *)
 GiveUp(p) ==
     /\ GivesUp /\ p \in Drivers
-    /\ proc[p].at \in {"wait", "read"}
+    /\ At(p, "wait") \/ (At(p, "clear") /\ proc[p].others # {} /\ Saw(p) # None)
     /\ claims' = claims \ {ClaimOf(p)}
     /\ GoAndForget(p, "given up")
     /\ UNCHANGED <<areas, decision, sources, files, done, late, committed, finished>>
@@ -290,7 +301,8 @@ Finish(p) ==
     \/ SayPublished(p) \/ DeleteOld(p) \/ MarkDone(p) \/ RetireByRename(p)
 
 Drive(p) ==
-    \/ CreateClaim(p) \/ ListAreas(p) \/ ListOther(p) \/ ReadOther(p) \/ FenceOther(p)
+    \/ CreateClaim(p) \/ ListAreas(p) \/ (\E j \in Jobs : ListOther(p, j)) \/ ReadOther(p)
+    \/ FenceOther(p)
     \/ HasLookedAtAll(p) \/ WithdrawClaim(p) \/ ClaimAgain(p)
     \/ Look(p) \/ CreateDecision(p) \/ DropClaim(p)
 
@@ -309,7 +321,7 @@ FairSpec == Spec /\ \A p \in Drivers : WF_vars(Drive(p) \/ Finish(p))
 (***************************************************************************)
 (* What is promised.                                                       *)
 (***************************************************************************)
-Places == {"idle", "claim", "list", "clear", "read", "fence", "withdraw", "wait", "look", "decide",
+Places == {"idle", "claim", "list", "clear", "fence", "withdraw", "wait", "look", "decide",
            "drop", "publish", "delete", "mark", "retire", "given up", "over"}
 
 TypeOK ==

@@ -53,7 +53,7 @@ Step(e, p) ==
     CASE e.what = "create job.json" -> StartJob(e.job)
       [] e.what = "create claim" -> CreateClaim(p)
       [] e.what = "list areas" -> p \in Drivers /\ ListAreas(p)
-      [] e.what = "list area" -> p \in Drivers /\ ListOther(p) /\ NextOther(p) = e.job
+      [] e.what = "list area" -> p \in Drivers /\ ListOther(p, e.job)
       [] e.what = "delete claim" -> WithdrawClaim(p) \/ GiveUp(p) \/ DropClaim(p) \/ Fail(p)
       [] e.what = "create decision" ->
             \/ p \in Drivers /\ p[1] = e.job /\ (CreateDecision(p) \/ AbortSkipped(p))
@@ -83,14 +83,14 @@ Idempotent(e) ==
          [] OTHER -> FALSE
     /\ UNCHANGED vars
 
-(* A listing that need not count.  Of all areas that is one which is followed by another, before other
-   jobs are looked at; of another job's area one more, when that was in the way: all are looked at at
-   once, and then one by one. *)
+(* A listing that need not count.  Of all areas that is one which is followed by another, before that
+   one counts; of another job's area one more, when that was in the way, or a false answer has hidden
+   it: all are looked at at once, and then one by one. *)
 PassedOver(e) ==
     /\ ~e.changed /\ UNCHANGED vars
     /\ IF /\ e.what = "list area" /\ e.who \in Drivers /\ e.job # e.who[1]
-          /\ proc[e.who].at \in {"list", "clear", "read"}
-       THEN \/ /\ At(e.who, "clear") /\ again[e.who]
+          /\ proc[e.who].at \in {"list", "clear"}
+       THEN \/ /\ again[e.who]
                /\ again' = [again EXCEPT ![e.who] = FALSE]
             \/ At(e.who, "clear") /\ e.job \notin proc[e.who].others /\ UNCHANGED again
        ELSE UNCHANGED again
@@ -98,7 +98,7 @@ PassedOver(e) ==
 Happens(e) ==
     \/ /\ Step(e, e.who)
        /\ IF e.changed THEN Effect(e) ELSE Stored' = Stored
-       /\ again' = IF e.what = "list areas" THEN [again EXCEPT ![e.who] = TRUE] ELSE again
+       /\ again' = IF e.what = "create claim" THEN [again EXCEPT ![e.who] = TRUE] ELSE again
     \/ e.changed /\ Idempotent(e) /\ UNCHANGED again
     \/ PassedOver(e)
 

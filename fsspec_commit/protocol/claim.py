@@ -6,7 +6,6 @@ How long a job waits never affects correctness.
 """
 
 import asyncio
-import logging
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,19 +13,12 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from fsspec_commit.effects import deletion
-from fsspec_commit.effects.confirmed.reads import is_of_who_asks
 from fsspec_commit.effects.parallel import both, failure_or
 from fsspec_commit.effects.stored_records import establish, inactive
-from fsspec_commit.errors import (
-    CommitError,
-    ConcurrentJobError,
-    JobNotActiveError,
-    NewerVersionError,
-    RecordError,
-)
+from fsspec_commit.errors import CommitError, JobNotActiveError
 from fsspec_commit.layout import JobLayout
 from fsspec_commit.names import Partition, partition_key
-from fsspec_commit.protocol.bound_job import BoundJob, settle_command
+from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.decision import decide
 from fsspec_commit.protocol.early_look import EarlyLook
 from fsspec_commit.protocol.job_records import not_answered, read_record
@@ -39,23 +31,22 @@ from fsspec_commit.protocol.job_state import (
     unusable_among,
 )
 from fsspec_commit.protocol.marker_under_way import MarkerUnderWay
-from fsspec_commit.protocol.other_jobs import Met, those_in_the_way
+from fsspec_commit.protocol.other_jobs import (
+    Met,
+    Shown,
+    look_at_areas,
+    may_pass,
+    over_among,
+    those_in_the_way,
+)
 from fsspec_commit.protocol.sign_of_life import SignOfLife, Watch
+from fsspec_commit.protocol.waiting import Patience, concurrent
 from fsspec_commit.records.entries import Sized
 from fsspec_commit.records.job import Claim, Decision, JobRecord
 from fsspec_commit.store import Directory, Entry, Unusable
 
-_log = logging.getLogger("fsspec_commit")
-
 PARTITIONS_MAX = 10_000
 """With more partitions, or a record that would be too long, the whole destination is claimed."""
-_POLL_S = 0.01
-_POLL_S_MAX = 0.5
-"""The longest pause of a wait that has lasted for some seconds."""
-_POLL_S_MAX_LATER = 1.25
-_PAUSES_A_WAIT = 20
-"""In a longer wait, a pause is one part in this many of the time waited, so it adds little."""
-_UNNOTICED_S = 0.1
 _LOOKS_MAX = 4
 
 
@@ -160,13 +151,8 @@ async def take_claim(
             if refusal is not None:
                 raise refusal
             await early.begin(claim)
-            areas, _ = await both(_list_areas(job, early), _find_job(job))
-            for unusable in unusable_among(areas, job.layout.destination):
-                raise _concurrent(job, unusable)
-            others = jobs_among(areas, job.layout.destination)
-            met = await _meet(job, claim, others)
-            await early.settle(met_none=met.all_are_passed)
-            older = await _clear(job, claim, met.in_the_way, deadline)
+            areas, others, in_the_way = await _meet_all(job, claim, early)
+            older = await _clear(job, claim, in_the_way, deadline)
         except JobNotActiveError:
             with suppress(CommitError):  # The claim goes with the area; this error counts more.
                 await withdraw_claim(job, claim)
@@ -175,9 +161,8 @@ async def take_claim(
             await withdraw_claim(job, claim)
             raise
         if older is None:
-            was_alone = {layout.job_id for layout in others} <= {claim.job_id}
             beside = tuple(one for one in areas if not isinstance(one, Unusable))
-            return HeldClaim(claim, beside, was_alone)
+            return HeldClaim(claim, beside, was_alone=not others)
         await alive.end()
         await withdraw_claim(job, claim)
         await marker.withdraw()
@@ -201,6 +186,51 @@ async def _stand(job: BoundJob, claim: Claim) -> CommitError | None:
     if standing is None:
         raise inactive(job.layout, "claim")
     return refusal
+
+
+async def _meet_all(
+    job: BoundJob, claim: Claim, early: EarlyLook
+) -> tuple[list[Listed], list[JobLayout], list[JobLayout]]:
+    """List all areas under *claim*, and find who is in its way.
+
+    The areas that the first listing has shown are looked at beside the second one, which shows
+    which of them matter; those that only the second one shows, after it. Who is found over before
+    the look is begun again has changed nothing since.
+
+    Returns:
+        What the second listing shows, the other jobs in it, and those that are in the way.
+    """
+    destination = job.layout.destination
+    before = _others(job, early.listed_first)
+    (areas, _), shown = await both(
+        both(_list_areas(job, early), _find_job(job)),
+        look_at_areas(job.store, before, claim.outline),
+    )
+    for unusable in unusable_among(areas, destination):
+        raise concurrent(job, unusable)
+    others = _others(job, areas)
+    over = await over_among(job.store, [one for one in others if one in shown.without_spec])
+    looked_at = frozenset(before)
+    left = [one for one in others if one in looked_at - shown.passed - over]
+    new = [one for one in others if one not in looked_at]
+    over_before_the_look = frozenset[JobLayout]()
+    if not left and (not new or may_pass(job.store)):
+        await early.renew(claim, anyway=bool(over))
+        over_before_the_look = over
+    met, shown_later = await both(
+        _meet(job, claim, left, shown), look_at_areas(job.store, new, claim.outline)
+    )
+    met_later = await _meet(job, claim, new, shown_later)
+    doubted = met.doubted | met_later.doubted | (over - over_before_the_look)
+    await early.settle(met_none=not doubted)
+    in_the_way = {*met.in_the_way, *met_later.in_the_way}
+    return areas, others, [one for one in others if one in in_the_way]
+
+
+def _others(job: BoundJob, listed: Iterable[Listed]) -> list[JobLayout]:
+    """The other jobs whose areas are *listed*, oldest first."""
+    jobs = jobs_among(listed, job.layout.destination)
+    return [layout for layout in jobs if layout.job_id != job.layout.job_id]
 
 
 async def _list_areas(job: BoundJob, early: EarlyLook) -> list[Listed]:
@@ -261,10 +291,9 @@ async def withdraw_claim(job: BoundJob, claim: Claim) -> None:
     await job.store.delete(path, deletion.of_own_claim(job.layout, claim))
 
 
-async def _meet(job: BoundJob, claim: Claim, others: list[JobLayout]) -> Met:
-    looking = [layout for layout in others if layout.job_id != claim.job_id]
+async def _meet(job: BoundJob, claim: Claim, others: list[JobLayout], shown: Shown) -> Met:
     return await those_in_the_way(
-        job.store, looking, claim.outline, lambda state: _in_the_way(claim, state)
+        job.store, others, claim.outline, lambda state: _in_the_way(claim, state), shown
     )
 
 
@@ -282,7 +311,7 @@ async def _clear(
     """
     loop = asyncio.get_running_loop()
     for layout in met:
-        patience = _Patience(job)
+        patience = Patience(job)
         watch = Watch()
         other: JobState | None = None
         while True:
@@ -296,11 +325,11 @@ async def _clear(
                 if watch.saw(other.signs_of_life, since=looked_at, until=loop.time()):
                     newer = await newer_than_known(job.store, layout)
                     if newer is not None:
-                        raise _concurrent(job, JobState(layout, "damaged", damage=newer))
+                        raise concurrent(job, JobState(layout, "damaged", damage=newer))
                     await _fence(job, other)
                     continue
             if loop.time() >= deadline:
-                raise _concurrent(job, other)
+                raise concurrent(job, other)
             await patience.wait(other)
     return None
 
@@ -329,71 +358,9 @@ async def _fence(job: BoundJob, other: JobState) -> None:
 
 async def _until_over(job: BoundJob, claim: Claim, older: JobState, deadline: float) -> None:
     """Wait, without a claim, until *older* is no longer in the way."""
-    patience = _Patience(job)
+    patience = Patience(job)
     while _in_the_way(claim, older):
         if asyncio.get_running_loop().time() >= deadline:
-            raise _concurrent(job, older)
+            raise concurrent(job, older)
         await patience.wait(older)
         older = await read_state(job.store, older.layout, before=older)
-
-
-def _concurrent(job: BoundJob, other: JobState) -> ConcurrentJobError:
-    destination, other_id = job.record.destination, other.layout.job_id
-    command = {
-        "committing": ("abort", destination, other_id),
-        "damaged": ("clean", destination, "--damaged", other_id, "--delete"),
-    }.get(other.state, ("resume", destination, other_id))
-    message = (
-        f"cannot commit job {job.record.job_id} to {destination!r}: job {_doing(other)} there; "
-        "nothing is changed: try again later"
-    )
-    if other.damage is None or _why_unknown(other.damage) is None:
-        message += f", or settle the other: {settle_command(*command)}"
-    return ConcurrentJobError(
-        message, other_job_id=other_id, job_id=job.record.job_id, stage="claim"
-    )
-
-
-def _doing(other: JobState) -> str:
-    """A job and what it does, for a message that ends with "there"."""
-    doing = {"committing": "is committing"}.get(other.state, "is committed but not finished")
-    if other.damage is not None:
-        doing = f"{_why_unknown(other.damage) or 'is damaged'} ({other.damage})"
-    return f"{other.layout.job_id} {doing}"
-
-
-def _why_unknown(damage: RecordError) -> str | None:
-    """How to describe a job that counts as damaged here, but may be sound to another caller."""
-    if isinstance(damage, NewerVersionError):
-        return "is not known"
-    return "cannot be looked at" if is_of_who_asks(damage) else None
-
-
-class _Patience:
-    """Sleeps longer each time, with jitter, so that waiting jobs do not run in step.
-
-    When the wait becomes noticeable, the job that is waited for is logged.
-    """
-
-    def __init__(self, job: BoundJob) -> None:
-        self._job = job
-        self._ids = job.store.ids
-        self._pause_s = _POLL_S
-        self._waited_s = 0.0
-        self._is_told = False
-
-    async def wait(self, other: JobState) -> None:
-        if self._pause_s > _UNNOTICED_S and not self._is_told:
-            self._is_told = True
-            _log.info(
-                "job %s to %r waits: job %s there",
-                self._job.record.job_id,
-                self._job.record.destination,
-                _doing(other),
-                extra={"waits_for": other.layout.job_id},
-            )
-        pause_s = self._pause_s * (0.5 + self._ids.jitter())
-        await asyncio.sleep(pause_s)
-        self._waited_s += pause_s
-        longest_s = max(_POLL_S_MAX, min(_POLL_S_MAX_LATER, self._waited_s / _PAUSES_A_WAIT))
-        self._pause_s = min(longest_s, self._pause_s * 1.5)

@@ -6,7 +6,10 @@ is looked at during the second listing. What was seen counts only if no job can 
 destination meanwhile without being met: a job that was there at the first listing, and has ended,
 is missing in the second; one that has begun since, and has ended, has left an epoch; and whoever
 begins later meets the claim. Otherwise everything is looked at once more, when nobody is in the
-way. The rules, and that each is needed, are in the model ``tests/specs/look_beside.py``.
+way. But if nobody may be in the way, or only jobs whose areas the second listing alone shows, all
+but old files is looked at as soon as that is known, beside these areas: whoever has ended before
+changes nothing any more. The rules, and that each is needed, are in the model
+``tests/specs/look_beside.py``.
 
 A listing that shows its beginning and its end as of different moments proves nothing: a job that
 began after the first moment, and left its epoch before the second, may leave its marker even later.
@@ -86,6 +89,7 @@ class EarlyLook:
         self._listing: asyncio.Task[list[Listed] | None] | None = None
         self._before: Sequence[Listed] | None = None
         self._after: Sequence[Listed] | None = None
+        self._is_renewed = False
         self._settled = asyncio.Event()
         self._settled.set()
 
@@ -118,6 +122,7 @@ class EarlyLook:
         self._ahead.begin(claim)
         self._settled.clear()
         self._before = self._after = None
+        self._is_renewed = False
         self._listing = asyncio.create_task(self._list_at_once())
         self._listing.add_done_callback(heard)
 
@@ -136,6 +141,11 @@ class EarlyLook:
             if is_alone or not look.only_alone:
                 look.begin(claim)
 
+    @property
+    def listed_first(self) -> Sequence[Listed]:
+        """What the first listing has shown, if that was all by one answer."""
+        return self._before or ()
+
     async def list_again(self) -> list[Listed]:
         """List the areas again, while the destination is looked at, if that has begun."""
         # Where nothing is looked at, it does not matter whether this listing is of one moment.
@@ -144,14 +154,35 @@ class EarlyLook:
             return after
         return await self._job.store.list_area(self._job.layout.destination.areas)
 
+    async def renew(self, claim: Claim, *, anyway: bool) -> None:
+        """Begin to look, once more or for the first time, if what was seen early does not count.
+
+        It is begun when the areas have been listed. A look that may cost much is not: there may be
+        another job that the second listing alone has shown.
+
+        Args:
+            claim: The claim, which stands.
+            anyway: Whether to do so even if the listings have missed nobody: others were over when
+                their areas were looked at.
+        """
+        if self._missed_nobody() and not anyway:
+            return
+        await self.end()
+        await self._drop()
+        self._is_renewed = True
+        for look in self._looks:
+            if not look.only_alone:
+                look.begin(claim)
+
     async def settle(self, *, met_none: bool) -> None:
         """Find out whether what is seen counts; if not, no look is under way when this returns.
 
         Args:
-            met_none: Whether every other job in the second listing was passed by the names in its
-                area, which were listed as of one moment or in their order.
+            met_none: Whether every other job in the second listing was over before the look was
+                begun again, or was passed by the names in its area, which were listed as of one
+                moment or in their order.
         """
-        if not (met_none and self._missed_nobody()):
+        if not (met_none and (self._is_renewed or self._missed_nobody())):
             await self.end()
             await self._drop()
         self._settled.set()

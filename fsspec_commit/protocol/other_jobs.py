@@ -10,7 +10,8 @@ decided on may have gone before others.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 
 from fsspec_commit.effects.confirmed.store import ConfirmedStore
@@ -27,20 +28,52 @@ _WORTH_ANOTHER = 8
 
 
 @dataclass(frozen=True, slots=True)
+class Shown:
+    """What the areas of some jobs have shown while our claim stood; no record was read for it.
+
+    Attributes:
+        passed: The jobs that are neither over nor in our way, by names of one moment, or that came
+            in their order. A listing of several moments in any order may show ``job.json``, and
+            then miss the claim, which has gone meanwhile.
+        without_spec: Those whose area was shown without ``job.json``. A listing alone does not
+            prove that they are over: it may not have come from the store.
+        children: The names in the areas of all others that were listed by themselves, each at one
+            moment; ``None`` if it takes more than one.
+    """
+
+    passed: set[JobLayout] = field(default_factory=set)
+    without_spec: set[JobLayout] = field(default_factory=set)
+    children: dict[JobLayout, Children | None] = field(default_factory=dict)
+
+    def learn(self, mine: Outline, other: JobLayout, children: Children) -> bool:
+        """Note what the names in the area of *other* say, and return whether that is enough."""
+        if is_passed(mine, other, children):
+            self.passed.add(other)
+        elif other.spec not in children:
+            self.without_spec.add(other)
+        else:
+            return False
+        return True
+
+
+@dataclass(frozen=True, slots=True)
 class Met:
-    """What was found of the other jobs that are listed.
+    """What was found of other jobs.
 
     Attributes:
         in_the_way: Those that are in the way, oldest first.
-        all_are_passed: Whether names of one moment, or shown in their order, say of each job that
-            it is not in the way, and was not over at that time. A listing of several moments in any
-            order may show ``job.json``, and then miss the claim, which has gone meanwhile; and a
-            job whose records were read as well may have been in the way, and be over by now, or
-            have withdrawn its claim.
+        doubted: Those that may have changed the destination since our claim stood: all that were
+            not passed by names of one moment, or that came in their order. They may have been in
+            the way, and be over by now, or have withdrawn their claims.
     """
 
-    in_the_way: list[JobLayout]
-    all_are_passed: bool
+    in_the_way: Sequence[JobLayout] = ()
+    doubted: frozenset[JobLayout] = frozenset()
+
+
+def may_pass(store: ConfirmedStore) -> bool:
+    """Whether the names in an area may ever be shown so that its job is passed."""
+    return store.lists_in_order or store.lists_at_once
 
 
 def is_passed(mine: Outline, other: JobLayout, children: Children) -> bool:
@@ -54,11 +87,43 @@ def is_passed(mine: Outline, other: JobLayout, children: Children) -> bool:
     return all(outline is not None and not mine.may_conflict(outline) for outline in theirs)
 
 
+async def look_at_areas(store: ConfirmedStore, others: Sequence[JobLayout], mine: Outline) -> Shown:
+    """List the areas of *others*, many by one request where that can be.
+
+    Args:
+        store: Where the jobs are.
+        others: The jobs, in the order of their names.
+        mine: The outline of our claim, which stands.
+    """
+    shown = Shown()
+
+    async def together(some: Sequence[JobLayout]) -> Sequence[JobLayout]:
+        return await _list_together(store, mine, some, shown) if len(some) > 1 else some
+
+    async def alone(other: JobLayout) -> None:
+        children = await _names_in(store, other)
+        if children is None or not shown.learn(mine, other, children):
+            shown.children[other] = children
+
+    parts = list(_cut(others, _LISTED_TOGETHER_MAX if store.lists_in_order else 1))
+    left = list(chain(*await all_of(parts, together, in_flight_max=store.in_flight_max)))
+    await all_of(left, alone, in_flight_max=store.records_at_once_max)
+    return shown
+
+
+async def over_among(store: ConfirmedStore, others: Sequence[JobLayout]) -> frozenset[JobLayout]:
+    """Those of *others* whose ``job.json`` is gone, and who change nothing after this call."""
+    at_once_max = store.records_at_once_max
+    found = await all_of(others, partial(_is_over, store), in_flight_max=at_once_max)
+    return frozenset(other for other, over in zip(others, found, strict=True) if over)
+
+
 async def those_in_the_way(
     store: ConfirmedStore,
     others: Sequence[JobLayout],
     mine: Outline,
     in_the_way: Callable[[JobState], bool],
+    shown: Shown,
 ) -> Met:
     """The jobs that are in the way now, in the order of *others*, which is that of their names.
 
@@ -69,32 +134,35 @@ async def those_in_the_way(
         others: The jobs.
         mine: The outline of our claim, which stands.
         in_the_way: Whether a job is in the way, by what its records say.
+        shown: What their areas have shown; who was passed by it is passed.
     """
 
-    async def found(other: JobLayout) -> tuple[bool, bool]:
-        """Whether it is in the way, and whether names of one moment say that it is not."""
-        limit_bytes = JobRecord.limit_bytes
-        if other in over and await store.is_not_found(other.spec, limit_bytes=limit_bytes):
-            return False, False
-        listed = await store.list_at_once(other.area)
-        shown = None if listed is None else frozenset(child.path for child in listed)
-        if shown is not None and is_passed(mine, other, shown):
-            return False, True
+    async def is_in_the_way(other: JobLayout) -> bool:
+        if other in shown.without_spec and await _is_over(store, other):
+            return False
+        if other in shown.children:
+            children = shown.children[other]
+        else:
+            children = await _names_in(store, other)
+            if children is not None and is_passed(mine, other, children):
+                passed.add(other)
+                return False
         state = await read_state(
-            store, other, shown=shown, is_passed=lambda children: is_passed(mine, other, children)
+            store, other, shown=children, is_passed=lambda names: is_passed(mine, other, names)
         )
-        return in_the_way(state), False
+        return in_the_way(state)
 
-    async def listed(some: Sequence[JobLayout]) -> list[JobLayout]:
-        return await _not_passed(store, mine, some, over) if len(some) > 1 else list(some)
+    passed = set[JobLayout]()
+    left = [other for other in others if other not in shown.passed]
+    found = await all_of(left, is_in_the_way, in_flight_max=store.records_at_once_max)
+    return Met(
+        [other for other, is_one in zip(left, found, strict=True) if is_one],
+        frozenset(left) - passed,
+    )
 
-    over: set[JobLayout] = set()
-    together = _LISTED_TOGETHER_MAX if store.lists_in_order else 1
-    parts = list(_cut(others, together))
-    left = list(chain(*await all_of(parts, listed, in_flight_max=store.in_flight_max)))
-    states = await all_of(left, found, in_flight_max=store.records_at_once_max)
-    in_it = [other for other, (is_in_it, _) in zip(left, states, strict=True) if is_in_it]
-    return Met(in_it, all_are_passed=all(passed for _, passed in states))
+
+async def _is_over(store: ConfirmedStore, other: JobLayout) -> bool:
+    return await store.is_not_found(other.spec, limit_bytes=JobRecord.limit_bytes)
 
 
 def _cut(others: Sequence[JobLayout], size_max: int) -> Iterator[Sequence[JobLayout]]:
@@ -104,14 +172,10 @@ def _cut(others: Sequence[JobLayout], size_max: int) -> Iterator[Sequence[JobLay
         yield others[part * len(others) // parts : (part + 1) * len(others) // parts]
 
 
-async def _not_passed(
-    store: ConfirmedStore, mine: Outline, others: Sequence[JobLayout], over: set[JobLayout]
-) -> list[JobLayout]:
-    """Those that must be looked at one by one, after as many were listed together as can be.
-
-    Those that are listed without ``job.json`` are added to *over*.
-    """
-    kept: list[JobLayout] = []
+async def _list_together(
+    store: ConfirmedStore, mine: Outline, others: Sequence[JobLayout], into: Shown
+) -> Sequence[JobLayout]:
+    """List as many areas together as can be; those that are left must be listed one by one."""
     rest = others
     while len(rest) > 1:
         areas = rest[0].destination.areas
@@ -124,13 +188,18 @@ async def _not_passed(
         # slash: a name that begins like an area's and goes on with "-" comes before that area.
         last = max((f"{name}/" for name in shown), default="")
         seen = rest if is_whole else [one for one in rest if f"{one.job_id}/" < last]
-        left = [one for one in seen if not is_passed(mine, one, shown.get(one.job_id, ()))]
-        over.update(one for one in left if one.spec not in shown.get(one.job_id, ()))
-        kept += left
+        for one in seen:
+            into.learn(mine, one, shown.get(one.job_id, ()))
         rest = rest[len(seen) :]
         if len(seen) < _WORTH_ANOTHER:
             break
-    return [*kept, *rest]
+    return rest
+
+
+async def _names_in(store: ConfirmedStore, other: JobLayout) -> Children | None:
+    """What is directly in the area of *other*, at one moment; ``None`` if that is not certain."""
+    listed = await store.list_at_once(other.area)
+    return None if listed is None else frozenset(child.path for child in listed)
 
 
 def _by_job(destination: DestinationLayout, paths: Iterable[StorePath]) -> dict[str, Children]:

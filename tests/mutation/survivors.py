@@ -23,7 +23,7 @@ NO_DIFFERENCE = {
     "protocol/superseded.py:_count: job.store.list_tree(…) [without without]": (
         "what is in the areas is never a wanted name: it is listed in vain"
     ),
-    "protocol/claim.py:_Patience.wait: 1.5 -> 2.5": "only how soon it is looked again",
+    "protocol/waiting.py:Patience.wait: 1.5 -> 2.5": "only how soon it is looked again",
     "protocol/chosen.py:ChosenTasks.inline: self.listed is not None or self.held is None -> "
     "self.listed is not None": "one of the two is always there, and never both",
     "protocol/old_partitions.py:_Walk._files_among: 1 -> 2": "how many are listed after a long one",

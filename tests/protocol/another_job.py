@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fsspec_commit.layout import StorePath
     from fsspec_commit.protocol.driver import Driver
     from fsspec_commit.store import Directory, Entry
+    from tests.flat.store import FlatStore
     from tests.protocol.in_virtual_time import Call
 
 
@@ -70,6 +71,19 @@ class ByPages(Before):
             return [child for kind, page in pages for child in page if isinstance(child, kind)]
 
         return all_of_it
+
+
+class InOrder:
+    """Shows all files of some directories on one page."""
+
+    def __init__(self, store: FlatStore) -> None:
+        self._bucket = store.bucket
+
+    async def list_in_order(
+        self, path: StorePath, first: StorePath, last: StorePath
+    ) -> tuple[list[StorePath], bool]:
+        keys = self._bucket.keys(f"{path}/")
+        return [key for key in keys if f"{first}/" <= key < f"{last}0"], True
 
 
 @dataclass

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 CROWD, ABANDONED = 100, 1_000
 MODES: tuple[Mode, ...] = ("append", "overwrite_partitions")
-MORE = {"s3": 1, "s3-versioned": 5, "gcs": 3, "gen2": 4}
+MORE = {"s3": 0, "s3-versioned": 4, "gcs": 2, "gen2": 3}
 """The round trips that a commit takes more for the others, and for the marker that all leave."""
 LISTS_LATER: dict[Mode, int] = {"append": 0, "overwrite_partitions": 1}
 """Old files are listed beside the areas where no other job is, and else after them."""
-MORE_PASSING = {"s3": (5, 5), "s3-versioned": (7, 9), "gcs": (5, 7)}
+MORE_PASSING = {"s3": (4, 4), "s3-versioned": (6, 8), "gcs": (4, 6)}
 """The same at the median, and at most, where others come and go meanwhile: no early look counts."""
 TRIP_S = 0.05
 """As on the way to a bucket: whoever waits for a moment loses less than a round trip."""
@@ -122,11 +122,11 @@ def test_a_hundred_that_come_and_go(monkeypatch: pytest.MonkeyPatch, family: str
     assert crowd.epochs <= CROWD / APART / 5
 
 
-@pytest.mark.parametrize(("family", "more"), [("s3", 3), ("gcs", 3), ("gen2", 18), ("hdfs", 17)])
+@pytest.mark.parametrize(("family", "more"), [("s3", 2), ("gcs", 2), ("gen2", 17), ("hdfs", 16)])
 def test_a_thousand_abandoned_jobs(monkeypatch: pytest.MonkeyPatch, family: str, more: int) -> None:
     """One page more of the areas, and one round trip for all of them, where that can be.
 
-    And one for the look, which proves nothing beside a listing of more than one moment.
+    The look, which proves nothing beside a listing of more than one moment, is beside the latter.
     """
 
     async def taken(trips: Trips, abandoned: int) -> int:

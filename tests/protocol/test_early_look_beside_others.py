@@ -13,6 +13,7 @@ from tests.flat.store import FlatStore
 from tests.protocol.another_job import (
     JOBS,
     SECOND,
+    InOrder,
     KeepsItsMarker,
     Other,
     commit,
@@ -86,19 +87,6 @@ def test_a_job_that_ends_while_its_area_is_listed_is_not_missed(bucket: Bucket, 
         assert hook.other is None, "the other job's area was not listed"
 
     run(main())
-
-
-class InOrder:
-    """Shows all files of some directories on one page."""
-
-    def __init__(self, store: FlatStore) -> None:
-        self._bucket = store.bucket
-
-    async def list_in_order(
-        self, path: StorePath, first: StorePath, last: StorePath
-    ) -> tuple[list[StorePath], bool]:
-        keys = self._bucket.keys(f"{path}/")
-        return [key for key in keys if f"{first}/" <= key < f"{last}0"], True
 
 
 class ClaimsTwice:

@@ -77,13 +77,16 @@ OPERATOR = {**DRIVER, "Operators": '{"operator"}'}
 TWO = {"Appends": "{}", "Overwrites": "{1, 2}", "Second": "{}"}
 ALIVE = {**TWO, "Recovers": "FALSE"}
 NONE = {"Appends": "{}", "Overwrites": "{}", "Replaces": "{}", "Errors": "{}"}
-THREE = {**NONE, "Jobs": "{1, 2, 3}", "First": "{1, 2, 3}", "Second": "{}"}
+THREE = {**NONE, "Jobs": "{1, 2, 3}", "First": "{1, 2, 3}", "Second": "{}", "Ahead": "{}"}
 REPLACE = {"Replaces": "{1, 2, 3}"}
 SETTLED, NO_WAIT = "EventuallySettled", "P8NobodyWaitsForEver"
 
 # Three jobs: some minutes each, where nothing else runs.
 OF_THREE = {
     "an overwrite between appends": jobs(THREE, {"Appends": "{1, 3}", "Overwrites": "{2}"}),
+    "an overwrite that looks ahead between appends": jobs(
+        THREE, {"Appends": "{1, 3}", "Overwrites": "{2}", "Ahead": "{2}"}
+    ),
     "one between two that refuse what is there": jobs(
         THREE, {"Errors": "{1, 3}", "Overwrites": "{2}"}
     ),
@@ -204,6 +207,7 @@ WEAKER = {
         "liveness", job(OPERATOR, liveness=SETTLED)
     ),
     "Claim first, look second": Weaker("P11Serial", jobs(TWO)),
+    "An area is listed when the claim stands": Weaker("P11Serial", jobs(TWO)),
     "An append claims too": Weaker("P11Serial", jobs({"Second": "{2}"})),
     "A committed job is waited for until it has finished": Weaker("P11Serial", jobs(TWO)),
     "A newer job is fenced, an older one is waited for": Weaker("P11Serial", jobs(TWO)),

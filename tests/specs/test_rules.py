@@ -77,8 +77,13 @@ WEAKENED = [
         ("late deletes", late_deletes.search, late_deletes.Weakened),
         (
             "look beside",
-            partial(search_all, look_beside.search, look_beside.JOBS),
+            partial(search_all, look_beside.search, look_beside.TWO_PAGES),
             look_beside.Weakened,
+        ),
+        (
+            "look beside, lied to",
+            partial(search_all, look_beside.search, look_beside.LIED_TO),
+            look_beside.WeakenedIfLiedTo,
         ),
         ("marker uploads", marker_uploads.search, marker_uploads.Weakened),
         ("markers", partial(search_all, markers.search, markers.PLANS), markers.Weakened),

@@ -234,6 +234,11 @@ class StoreReads(Counted):
 
         return await self._ask("op_list_status", listing)
 
+    @property
+    def lists_at_once(self) -> bool:
+        """Whether :meth:`list_at_once` may have an answer."""
+        return self._store.at_once is not None
+
     async def list_at_once(self, path: StorePath) -> list[Entry | Directory | Unusable] | None:
         """What :meth:`list_area` returns, as of one moment; ``None`` if that is not certain.
 

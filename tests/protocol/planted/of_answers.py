@@ -10,6 +10,7 @@ from fsspec_commit.effects.deletion import Permit
 from fsspec_commit.errors import JobNotActiveError
 from fsspec_commit.protocol import claim, clean, looks, result, success, superseded
 from fsspec_commit.protocol.job_state import JobState
+from fsspec_commit.protocol.waiting import concurrent
 from fsspec_commit.records.job import TaskCommit
 from fsspec_commit.testing.simulation import CleanerPlan, HelperPlan, JobPlan, Plan
 
@@ -72,15 +73,14 @@ def tells_nobody_how_it_ended(patch: pytest.MonkeyPatch) -> None:
 
 
 def refuses_beside_any_other(patch: pytest.MonkeyPatch) -> None:
-    real = claim._meet
+    real = claim._others
 
-    async def meet(job: Any, own: Any, others: Any) -> Any:
-        for other in others:
-            if other.job_id != own.job_id:
-                raise claim._concurrent(job, JobState(other, "open"))
-        return await real(job, own, others)
+    def others(job: Any, listed: Any) -> Any:
+        for other in real(job, listed):
+            raise concurrent(job, JobState(other, "open"))
+        return []
 
-    patch.setattr(claim, "_meet", meet)
+    patch.setattr(claim, "_others", others)
 
 
 def calls_each_attempt_the_chosen_one(patch: pytest.MonkeyPatch) -> None:

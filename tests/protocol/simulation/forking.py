@@ -134,7 +134,10 @@ def run_forked(plan: Plan, actor: str, forked_after: int) -> Run:
         if name == actor:
             beside: Any = _WorldOfChild(world, name, forked_after)
             acting.append(asyncio.ensure_future(act(beside, _SharedByParent(shared), *of)))
-        await asyncio.gather(*acting)
+        # Whoever settles the job comes when both have ended: the death of one is not the other's.
+        for ended in await asyncio.gather(*acting, return_exceptions=True):
+            if ended is not None:
+                raise ended
 
     with (
         patch.object(World, "process", process),

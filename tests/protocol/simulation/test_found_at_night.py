@@ -93,7 +93,8 @@ def test_p4_what_may_not_be_looked_at_may_be_in_the_way(monkeypatch: pytest.Monk
             then="abort",
         ),
     )
-    faults = (FaultAt("b.driver", 10, "refused", 0.03),)
+    # The listing of the other area, beside that of all of them, and the one after both.
+    faults = (FaultAt("b.driver", 8, "refused", 0.0), FaultAt("b.driver", 11, "refused", 0.03))
     plan = Plan(family="azure-flat", schedule=657816001080, jobs=jobs, faults=faults)
     found = run(plan)
     assert found.told["commit not_committed"] == 1

@@ -13,7 +13,7 @@ import pytest
 
 from fsspec_commit.protocol import claim, other_jobs
 from fsspec_commit.protocol.job_state import read_state
-from fsspec_commit.protocol.other_jobs import Met
+from fsspec_commit.protocol.other_jobs import Met, Shown
 from fsspec_commit.records.job import Claim
 from fsspec_commit.records.outline import Outline
 from fsspec_commit.testing.simulation import draw, run
@@ -34,8 +34,8 @@ looking: ContextVar[str] = ContextVar("looking")
 
 def make_some_first(patch: pytest.MonkeyPatch, remainder: int) -> set[bool]:
     """Make jobs with such ids of the first release; returns of which kind claims were taken."""
-    passes, real, outlined = other_jobs.those_in_the_way, claim._meet, Claim.outlined
-    taken = set[bool]()
+    passes, looks, real = other_jobs.those_in_the_way, other_jobs.look_at_areas, claim._meet_all
+    outlined, taken = Claim.outlined, set[bool]()
 
     def is_first(job_id: str) -> bool:
         return int(job_id[-1], 16) % 2 == remainder
@@ -44,17 +44,24 @@ def make_some_first(patch: pytest.MonkeyPatch, remainder: int) -> set[bool]:
         taken.add(is_first(one.job_id))
         return one if is_first(one.job_id) else outlined(one)
 
-    async def meet(job: Any, own: Claim, others: Any) -> Any:
+    async def meet(job: Any, own: Claim, early: Any) -> Any:
         looking.set(own.job_id)
-        return await real(job, own, others)
+        return await real(job, own, early)
 
-    async def those(store: Any, others: Sequence[JobLayout], mine: Outline, in_the_way: Any) -> Met:
+    async def look(store: Any, others: Sequence[JobLayout], mine: Outline) -> Shown:
+        return Shown() if is_first(looking.get()) else await looks(store, others, mine)
+
+    async def those(
+        store: Any, others: Sequence[JobLayout], mine: Outline, in_the_way: Any, shown: Shown
+    ) -> Met:
         if not is_first(looking.get()):
-            return await passes(store, others, mine, in_the_way)
-        return Met([one for one in others if in_the_way(await read_state(store, one))], not others)
+            return await passes(store, others, mine, in_the_way, shown)
+        states = [await read_state(store, one) for one in others]
+        return Met([one.layout for one in states if in_the_way(one)], frozenset(others))
 
     patch.setattr(Claim, "outlined", named)
-    patch.setattr(claim, "_meet", meet)
+    patch.setattr(claim, "_meet_all", meet)
+    patch.setattr(claim, "look_at_areas", look)
     patch.setattr(claim, "those_in_the_way", those)
     return taken
 

@@ -9,8 +9,9 @@ import pytest
 from fsspec_commit.layout import DestinationLayout, StorePath
 from fsspec_commit.protocol import other_jobs
 from fsspec_commit.protocol.job_state import JobState
-from fsspec_commit.protocol.other_jobs import those_in_the_way
+from fsspec_commit.protocol.other_jobs import Met, look_at_areas, those_in_the_way
 from fsspec_commit.records.outline import Outline
+from fsspec_commit.store import Entry, Token
 from tests.unit.effects.virtual_time import run
 
 if TYPE_CHECKING:
@@ -39,8 +40,9 @@ class Pages:
         names = [StorePath(name) for name in self._names if f"{first}/" <= name < f"{last}0"]
         return names[: self._page_entries], len(names) <= self._page_entries
 
-    async def list_at_once(self, path: StorePath) -> None:
+    async def list_at_once(self, path: StorePath) -> list[Entry] | None:
         assert path in {job.area for job in JOBS}
+        return None
 
     async def is_not_found(self, path: StorePath, *, limit_bytes: int) -> bool:
         return bool(path and limit_bytes)
@@ -64,5 +66,30 @@ def test_an_area_that_a_page_has_not_reached_is_looked_at(
     names = [str(job.spec) for job in JOBS] + [decided.claim("0" * 32), decided.decision]
     before = sum(name < decided.area for name in names)
     store = Pages([*names, f"{decided.area}{odd}"], page_entries=before + 1)
-    found, _ = run(those_in_the_way(cast("ConfirmedStore", store), JOBS, OURS, lambda _: True))
+
+    async def main() -> Met:
+        looked_at = cast("ConfirmedStore", store)
+        shown = await look_at_areas(looked_at, JOBS, OURS)
+        return await those_in_the_way(looked_at, JOBS, OURS, lambda _: True, shown)
+
+    found, _ = run(main())
     assert found.in_the_way == [decided]
+
+
+class Listed(Pages):
+    """Areas that are listed one by one, each with many names."""
+
+    lists_in_order = False
+
+    async def list_at_once(self, path: StorePath) -> list[Entry]:
+        job = next(job for job in JOBS if job.area == path)
+        names = [job.spec, *(StorePath(f"{path}/{number}") for number in range(100))]
+        return [Entry(path=name, size_bytes=1, token=Token("t")) for name in names]
+
+
+def test_names_of_jobs_that_are_passed_are_forgotten() -> None:
+    """Whoever may write there may leave any number of them."""
+    store = cast("ConfirmedStore", Listed([], page_entries=0))
+    shown, _ = run(look_at_areas(store, JOBS, OURS))
+    assert shown.passed == {*JOBS}
+    assert not shown.children
