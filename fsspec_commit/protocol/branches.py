@@ -8,7 +8,8 @@ many files, is it given up, and the branches are listed instead.
 
 What is directly in a directory, and what is below it, are then seen at different moments, as where
 directories are listed one by one. So each of these directories is looked into once more for a work
-area of another destination, when all files are listed (:mod:`~fsspec_commit.protocol.listing`).
+area of another destination, when all files are listed, and so is each in which a page begins
+(:class:`~fsspec_commit.protocol.listing.SeenApart`).
 """
 
 import asyncio
@@ -23,7 +24,7 @@ from fsspec_commit.effects.parallel import all_of
 from fsspec_commit.layout import StorePath
 from fsspec_commit.names import AREA
 from fsspec_commit.protocol.bound_job import BoundJob
-from fsspec_commit.protocol.listing import Found, data_files, files_below, refuse_areas_in
+from fsspec_commit.protocol.listing import Found, SeenApart, data_files, files_below
 from fsspec_commit.store import Entry
 
 T = TypeVar("T")
@@ -46,7 +47,11 @@ _NO_NAMES = {"", ".", ".."}
 
 
 async def old_files(
-    job: BoundJob, path: StorePath | None = None, *, opening: asyncio.Lock | None = None
+    job: BoundJob,
+    apart: SeenApart,
+    path: StorePath | None = None,
+    *,
+    opening: asyncio.Lock | None = None,
 ) -> AsyncIterator[Found]:
     """Every file below *path*, or of the destination, with its relative name, in any order.
 
@@ -54,6 +59,7 @@ async def old_files(
 
     Args:
         job: The job.
+        apart: To it the directories are added that a paged listing has not shown at one moment.
         path: A directory; ``None`` stands for the destination.
         opening: Held while a tree is listed by its branches, so only one of several trees is.
 
@@ -74,10 +80,11 @@ async def old_files(
     if job.looks_ahead:
         entries = at_most_few(entries)
     async with ending(data_files(job, entries)) as files:
-        async for found in files:
-            yield found
-    opened = [layout.relative(one) for one in branches.opened if one != layout.root]
-    await refuse_areas_in(job, opened)
+        async for name, entry in files:
+            apart.note(name, entry)
+            yield name, entry
+    for one in branches.opened:
+        apart.add(layout.relative(one))
 
 
 class TooMuchError(Exception):

@@ -2,10 +2,12 @@
 
 Another destination inside this one is recognized by its work area. Where directories are listed one
 by one, a job in there may be over when its area is listed, and may have left no epoch when that was
-looked for. So whoever is about to delete listed files looks for work areas once more.
+looked for. A listing by pages shows each page as of another moment: a work area may have come into
+being when the page that would have shown it was there already. So whoever is about to delete listed
+files looks for work areas once more.
 """
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterator
 from typing import TypeAlias
 
 from fsspec_commit.effects.ending import ending
@@ -56,25 +58,47 @@ async def data_files(job: BoundJob, listing: AsyncIterator[Entry]) -> AsyncItera
             yield name, entry
 
 
-async def refuse_nested(job: BoundJob, directories: DirectoryNames) -> None:
-    """Refuse to delete files listed in *directories*, if a job of another destination wrote any.
+class SeenApart:
+    """The directories of which a paged listing may have shown a file, but an earlier work area.
+
+    What one page shows is of one moment. A page that begins in a directory leaves open what has
+    come into being in it, or in one above it, since the page before; a directory above that is
+    listed by itself was listed before. Where names come in no order, only a single page is certain.
+    """
+
+    def __init__(self) -> None:
+        self._directories = DirectoryNames()
+        self._last = ""
+
+    def note(self, name: str, entry: Entry) -> None:
+        """Note a file that was listed, also one that stays: it may begin a page."""
+        if entry.begins_page:
+            self.add(name.rpartition("/")[0])
+
+    def add(self, directory: str) -> None:
+        """Add *directory*, and those above it."""
+        if directory != self._last:
+            self._directories.update([directory])
+            self._last = directory
+
+    def __iter__(self) -> Iterator[str]:
+        return self._directories.with_those_above()
+
+
+async def refuse_nested(job: BoundJob, emptied: DirectoryNames, apart: SeenApart) -> None:
+    """Refuse to delete files that were listed, if a job of another destination wrote any.
 
     A job has a work area before its first file appears, and what it leaves there stays: so whoever
-    has seen its file sees its area. A listing by pages, in the order of names, has shown the area
-    if it was there at the beginning; there, one more request for each directory would be too many.
+    has seen its file sees its area. Where pages are listed, one more request for each directory
+    would be too many: there it is one for each that was not shown at one moment.
+
+    Args:
+        job: The job.
+        emptied: The directories that the files are in.
+        apart: Of a listing by pages, the directories that it has not shown at one moment.
 
     Raises:
         RequestError: There is another destination below this one.
-    """
-    if job.walks:
-        await refuse_areas_in(job, directories.with_those_above())
-
-
-async def refuse_areas_in(job: BoundJob, directories: Iterable[str]) -> None:
-    """Refuse to delete what is in one of *directories*, if that has a work area of its own.
-
-    Raises:
-        RequestError: One of them has.
     """
 
     async def look(name: str) -> None:
@@ -82,6 +106,7 @@ async def refuse_areas_in(job: BoundJob, directories: Iterable[str]) -> None:
         if await job.store.list_area(areas):
             raise nested_destination(job, Partition(name))
 
+    directories = emptied.with_those_above() if job.walks else apart
     await for_each(directories, look, in_flight_max=job.store.in_flight_max)
 
 

@@ -32,7 +32,7 @@ from fsspec_commit.protocol.branches import (
 )
 from fsspec_commit.protocol.directory_names import DirectoryNames, to_look_up
 from fsspec_commit.protocol.file_names import FileNames, NameIndex, SomeOf, names_alike
-from fsspec_commit.protocol.listing import Found, nested_destination
+from fsspec_commit.protocol.listing import Found, SeenApart, nested_destination
 from fsspec_commit.protocol.partition_spots import (
     Level,
     Spot,
@@ -90,17 +90,19 @@ async def old_files_of_partitions(
     written: Iterable[Partition],
     directories: Container[str],
     outside: FilesOutside,
+    apart: SeenApart,
 ) -> AsyncIterator[Found]:
     """The files of *written* partitions without their subdirectories, of declared ones with them.
 
     Also every file that has the name of one of the *directories* of new files. Files that are in no
-    partition, or declared for one, are added to *outside*.
+    partition, or declared for one, are added to *outside*, and to *apart* the directories that a
+    paged listing has not shown at the moment at which it has shown a file there.
 
     Raises:
         RequestError: A partition exists under another spelling, and its rows would be mixed; or
             there is another destination in a partition, or above it.
     """
-    async with ending(_Walk(job, written, directories, outside).files()) as files:
+    async with ending(_Walk(job, written, directories, outside, apart).files()) as files:
         async for found in files:
             yield found
 
@@ -114,6 +116,7 @@ class _Walk:
         written: Iterable[Partition],
         directories: Container[str],
         outside: FilesOutside,
+        apart: SeenApart,
     ) -> None:
         self._job = job
         self._layout = job.layout.destination
@@ -122,6 +125,7 @@ class _Walk:
         self._declared = {Partition(name) for name in job.record.partitions}
         self._directories = directories
         self._outside = outside
+        self._apart = apart
         self._wanted = DirectoryNames()
         self._wanted.update(chain(written, self._declared))
         self._index = NameIndex.of(self._wanted.with_those_above())
@@ -179,10 +183,12 @@ class _Walk:
     async def _files_in(self, spot: Spot) -> AsyncIterator[Found]:
         """The files to be deleted in a directory that may hold any number."""
         if spot.wanted in self._declared:
-            listing = old_files(self._job, self._path(spot), opening=self._opening)
+            apart = SeenApart() if spot.is_spelled_otherwise else self._apart
+            listing = old_files(self._job, apart, self._path(spot), opening=self._opening)
             async with ending(listing) as files:
                 async for name, entry in files:
                     if self._takes(spot, name):
+                        self._apart.add(spot.above)
                         yield name, entry
             return
         entries = self._job.store.children(self._path(spot))
@@ -193,7 +199,10 @@ class _Walk:
                 name = self._layout.relative(child.path)
                 if isinstance(child, Directory):
                     await self._refuse_nested(spot, name)
-                elif self._is_there(spot, name):
+                    continue
+                self._note(spot, name, child)
+                if self._is_there(spot, name):
+                    self._apart.add(spot.above)
                     yield name, child
 
     async def _files_among(self, above: Iterable[Spot], below: Level) -> AsyncIterator[Found]:
@@ -211,12 +220,20 @@ class _Walk:
                     if isinstance(child, Directory):
                         await self._refuse_nested(spot, name)
                         below.add(ways.of(name))
-                    elif self._is_there(spot, name):
+                        continue
+                    self._note(spot, name, child)
+                    if self._is_there(spot, name):
+                        self._apart.add(spot.above)
                         yield name, child
                     elif name in self._declared and child.size_bytes:
                         # An empty one may stand for a directory, as some programs have it.
                         self._outside.declared.append(name)
             listed, children = [], []  # They may be long: not held while the next are listed.
+
+    def _note(self, spot: Spot, name: str, entry: Entry) -> None:
+        """Note a file that begins a page, unless the directory stays with all that is in it."""
+        if not spot.is_spelled_otherwise:
+            self._apart.note(name, entry)
 
     async def _list_all(self, spots: Sequence[Spot]) -> list[list[Entry | Directory]]:
         """List the directories concurrently, since each costs a round trip."""

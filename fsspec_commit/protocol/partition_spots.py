@@ -20,6 +20,11 @@ class Spot(NamedTuple):
         """Whether the directory is another spelling of the wanted one."""
         return self.name != self.wanted
 
+    @property
+    def above(self) -> str:
+        """The directory above."""
+        return self.name.rpartition("/")[0]
+
 
 class Level(Iterable[Spot]):
     """The spots of one depth of the walk; those under their wanted names are held compressed."""

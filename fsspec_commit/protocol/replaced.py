@@ -35,7 +35,7 @@ from fsspec_commit.protocol.in_the_way import (
     refuse_taken_names,
     refuse_what_listings_hide,
 )
-from fsspec_commit.protocol.listing import refuse_nested
+from fsspec_commit.protocol.listing import SeenApart, refuse_nested
 from fsspec_commit.protocol.manifests import NewFiles
 from fsspec_commit.protocol.old_partitions import FilesOutside, old_files_of_partitions
 from fsspec_commit.protocol.streamed_list import (
@@ -116,10 +116,11 @@ async def list_replaced(
         TooMuchError: The job looks ahead, and there are more files than that is worth.
     """
     directories = to_look_up(new.partitions.with_those_above())
+    apart = SeenApart()
     if job.record.mode == "overwrite":
-        found = old_files(job)
+        found = old_files(job, apart)
     else:
-        found = old_files_of_partitions(job, new.partitions, directories, outside)
+        found = old_files_of_partitions(job, new.partitions, directories, outside, apart)
     replaced, emptied = SomeOf(new.reusable), DirectoryNames()
     summaries = _Summaries(job)
     last = ""
@@ -133,7 +134,7 @@ async def list_replaced(
                 if directory != last:
                     emptied.update([directory])
                     last = directory
-    await refuse_nested(job, emptied)
+    await refuse_nested(job, emptied, apart)
     await refuse_what_listings_hide(job, new, replaced)
 
 
@@ -186,7 +187,7 @@ async def refuse_what_must_stay(job: BoundJob) -> None:
     if job.removal.may_take(_ANY_NAME, in_place=False):
         return
     summaries = _Summaries(job)
-    async with ending(old_files(job)) as files:
+    async with ending(old_files(job, SeenApart())) as files:
         async for name, _ in files:
             if is_visible(name) or await summaries.include(name):
                 _refuse_unsafe(job, name, in_place=False)

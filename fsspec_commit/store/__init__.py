@@ -29,6 +29,7 @@ from fsspec_commit.store.values import (
     PendingUpload,
     Token,
     Unusable,
+    later_page,
 )
 
 __all__ = [
@@ -64,4 +65,5 @@ __all__ = [
     "Unusable",
     "Writer",
     "WritesDirectly",
+    "later_page",
 ]

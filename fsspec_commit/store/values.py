@@ -1,9 +1,10 @@
 """The values that the core and the adapters exchange: plain, frozen, picklable."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum
-from typing import NewType, TypeAlias
+from typing import NewType, TypeAlias, TypeVar
 
 from fsspec_commit.errors import StoreError
 from fsspec_commit.ids import Nonce
@@ -21,6 +22,7 @@ class Expect(Enum):
 
 
 Expectation: TypeAlias = Expect | Token
+Shown = TypeVar("Shown")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,12 +34,15 @@ class Entry:
         size_bytes: How long it is.
         token: Identifies its content; changes whenever the content is replaced.
         nonce: The nonce in its metadata, by which the file is recognised, if it carries one.
+        begins_page: Whether what a listing shows before it may be of an earlier moment, because
+            another answer has shown that: see :func:`later_page`.
     """
 
     path: StorePath
     size_bytes: int
     token: Token
     nonce: Nonce | None = None
+    begins_page: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,28 @@ class Directory:
     """One directory, or common key prefix, that a listing shows."""
 
     path: StorePath
+
+
+def later_page(page: Iterable[Shown], *, is_sorted: bool = True) -> Iterator[Shown | Entry]:
+    """What is on a page of a listing, other than the first, with its first file marked.
+
+    A work area that a file's directory, or one above it, has by now may sort before that file, and
+    have come into being since the answer before. Whoever is about to delete the file looks for it.
+
+    Where names come in no order, that work area may as well have its place on a page that comes
+    later, and be gone by then. So there the first page of several is passed through this, too.
+
+    Args:
+        page: What the page shows.
+        is_sorted: Whether pages are in the order of names. If not, each file is marked.
+    """
+    begins = True
+    for one in page:
+        if begins and isinstance(one, Entry):
+            begins = not is_sorted
+            yield replace(one, begins_page=True)
+        else:
+            yield one
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,10 +30,14 @@ from tests.contract.lying_directories import (
     MakesOver,
     RemovesAll,
 )
+from tests.contract.lying_listings import (
+    CutsListings,
+    ListsByPrefix,
+    ListsFromACache,
+    TellsNoPagesApart,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from fsspec_commit.ids import Nonce
     from fsspec_commit.store import Content, Directory, Expectation, RenamesFiles, Writer
 
@@ -141,44 +145,6 @@ class DeletesByPrefix(MemoryStore):
         for name in [name for name in plain.store if name.startswith(path)]:
             del plain.store[name]
         await super().delete_tree(path)
-
-
-class ListsByPrefix(MemoryStore):
-    """The same for listings."""
-
-    async def list_tree(
-        self, path: StorePath, *, without: StorePath | None = None
-    ) -> AsyncIterator[Entry]:
-        async for entry in super().list_tree(self.root, without=without):
-            if entry.path.startswith(path):
-                yield entry
-
-
-class ListsFromACache(MemoryStore):
-    """As fsspec's listings cache does."""
-
-    def __init__(self, root: StorePath) -> None:
-        super().__init__(root)
-        self.cache: dict[str, list[Entry]] = {}
-
-    async def list_tree(
-        self, path: StorePath, *, without: StorePath | None = None
-    ) -> AsyncIterator[Entry]:
-        if path not in self.cache:
-            self.cache[path] = [e async for e in super().list_tree(path, without=without)]
-        for entry in self.cache[path]:
-            yield entry
-
-
-class CutsListings(MemoryStore):
-    """Forgets the second page."""
-
-    async def list_children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
-        number = 0
-        async for child in super().list_children(path):
-            number += 1
-            if number <= 100:
-                yield child
 
 
 class CountsAsToken(MemoryStore):
@@ -336,6 +302,7 @@ LIES: list[tuple[type[MemoryStore], str]] = [
     (ListsByPrefix, "test_a_prefix_is_not_a_directory"),
     (ListsFromACache, "test_listings_see_writes_and_deletes_at_once"),
     (CutsListings, "test_a_long_listing_is_whole"),
+    (TellsNoPagesApart, "test_a_long_listing_is_whole"),
     (CountsAsToken, "test_other_content_has_another_token"),
     (CountsAsToken, "test_stat_read_and_listings_agree"),
     (ReadsAnything, "test_reading_is_limited"),

@@ -3,7 +3,8 @@
 A tree is listed one directory after the other, in any order or side by side, while a job goes on in
 there: its area stands, its file appears, an epoch is left, the area goes. Or it is listed as one,
 which is long, so that what it has shown is dropped, and then what is directly in the top, and each
-branch as one: a page shows one moment. Whoever lists the area itself may
+branch as one: a page shows one moment. Or by two pages, of which the second begins after the place
+of the area. Whoever lists the area itself may
 come too late for that, and have come too early for the epoch. So who is about to delete files looks
 once more when all are listed, for a work area beside or above each. A file of a job was seen: so
 its area stood before that, and from then on the area stands, or the epoch.
@@ -25,10 +26,12 @@ Weakened: TypeAlias = Literal[
     "looks_for_files",  # an area counts only if job.json is still found in it
     "epoch_comes_last",  # the job leaves its epoch when its area is gone
 ]
-Plan: TypeAlias = Literal["by directories", "by branches"]
+Plan: TypeAlias = Literal["by directories", "by branches", "by pages"]
 Job: TypeAlias = Literal["open", "begun", "published", "marked", "over"]
 ALL, TOP, SUB = "all in inner", "inner", "inner/day=1"
 AREAS, AREA = "inner/_commit", "inner/_commit/<job>"
+PAGE = "all up to inner/_commit"
+_FOLLOWING = {ALL: {TOP}, PAGE: {SUB}}
 PLANS: tuple[Plan, ...] = get_args(Plan)
 
 
@@ -65,13 +68,12 @@ def _wrong(now: World) -> str | None:
 
 class _Model:
     def __init__(self, plan: Plan, weakened: Weakened | None) -> None:
-        self._by_branches = plan == "by branches"
+        self._first = {"by branches": ALL, "by pages": PAGE}.get(plan, TOP)
         self._weakened = weakened
 
     def start(self) -> World:
         first = self._weakened == "looks_before_it_lists"
-        waiting = frozenset({ALL if self._by_branches else TOP})
-        return World(at="look" if first else "list", waiting=waiting)
+        return World(at="look" if first else "list", waiting=frozenset({self._first}))
 
     def steps(self, now: World) -> Iterator[Step]:
         yield from self._job(now)
@@ -105,17 +107,17 @@ class _Model:
     def _lists(self, now: World, directory: str) -> Step:
         """What a listing shows, at one moment: the names in a directory, or all in a branch."""
         rest, label = now.waiting - {directory}, f"the overwrite lists {directory}"
-        if directory == ALL:
+        if directory in _FOLLOWING:
             if now.has_area or now.has_epoch:
                 return f"{label}, and sees a file there", now._replace(at="refused")
-            return f"{label}, which is long", now._replace(waiting=rest | {TOP})
+            return f"{label}, and more follows", now._replace(waiting=rest | _FOLLOWING[directory])
         if directory == TOP:
             areas = {AREAS} if now.has_area or now.has_epoch else set()
             return label, now._replace(waiting=rest | {SUB} | areas)
         if directory == SUB:
             return label, now._replace(waiting=rest, sees_file=now.has_file)
         is_refused = now.has_epoch if directory == AREAS else now.has_area
-        if self._by_branches:
+        if self._first == ALL:
             is_refused = now.has_epoch or now.has_area
         if is_refused:
             return f"{label}, and sees a file there", now._replace(at="refused")

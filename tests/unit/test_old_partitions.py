@@ -11,6 +11,7 @@ import pytest
 
 from fsspec_commit.layout import StorePath
 from fsspec_commit.protocol.directory_names import DirectoryNames, to_look_up
+from fsspec_commit.protocol.listing import SeenApart
 from fsspec_commit.protocol.old_partitions import FilesOutside, old_files_of_partitions
 from fsspec_commit.store import Directory, Entry, Token
 
@@ -47,7 +48,7 @@ class Tree:
 
 async def count(job: Any, written: DirectoryNames) -> int:
     directories = to_look_up(written.with_those_above())
-    found = old_files_of_partitions(job, written, directories, FilesOutside())
+    found = old_files_of_partitions(job, written, directories, FilesOutside(), SeenApart())
     return sum([1 async for _ in found])
 
 

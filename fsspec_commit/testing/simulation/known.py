@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import inf
 
-from fsspec_commit.testing.simulation import rules
 from fsspec_commit.testing.simulation.bucket import Change
 from fsspec_commit.testing.simulation.plan import JobPlan
 
@@ -80,15 +79,6 @@ class KnownJob:
             for name, data in self.replaced.items()
             if name not in self.new and actual.get(name) == data
         )
-
-    def may_have_listed(self, name: str, since_s: float) -> bool:
-        """Whether it removes old files, and may have listed *name*, which stood *since_s* or later.
-
-        It lists them between its first claim and its decision.
-        """
-        is_at_it = self.state == "committed" and self.is_in_place
-        is_between = min(self.claims.values(), default=inf) < since_s < self.decided_at_s
-        return is_at_it and is_between and rules.replaces(self.plan, self.new, name)
 
     def end_if_gone(self) -> tuple[tuple[str, str], ...]:
         """Note that it is over, if ``job.json`` stands nowhere; return what it has not done."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import errno
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Self, TypeVar
 
@@ -22,6 +22,7 @@ from fsspec_commit.store import (
     Token,
     Unusable,
     Writer,
+    later_page,
 )
 from fsspec_commit.store.opening import Ask
 from fsspec_commit.testing.simulation.bucket import Bucket, refused
@@ -32,6 +33,7 @@ from fsspec_commit.testing.simulation.renames import SimulatedRenames
 from fsspec_commit.testing.simulation.uploads import SimulatedUploads
 
 T = TypeVar("T")
+Shown = TypeVar("Shown", Entry, Entry | Directory)
 
 _PAGE_ENTRIES_MAX = 1_000
 _SHORT_PAGES = 0.25
@@ -136,7 +138,8 @@ class SimulatedStore:
 
         while True:
             entries = await self._page("list_tree", path, page, is_later=bool(after))
-            for entry in entries:
+            is_one_of_several = after or (len(entries) == size and not self._family.lists_by_name)
+            for entry in self._told_apart(entries) if is_one_of_several else entries:
                 yield entry
             if len(entries) < size:
                 return
@@ -171,7 +174,7 @@ class SimulatedStore:
 
         while True:
             children = await self._page("list_children", path, page, is_later=bool(after))
-            for child in children:
+            for child in self._told_apart(children) if after else children:
                 yield child
             if len(children) < size:
                 return
@@ -307,6 +310,9 @@ class SimulatedStore:
                     yield child
                 elif child.path != without:
                     directories.append(child.path)
+
+    def _told_apart(self, page: Iterable[Shown]) -> Iterator[Shown]:
+        return later_page(page, is_sorted=self._family.lists_by_name)
 
     async def _page(
         self, verb: str, path: StorePath, page: Callable[[], T], *, is_later: bool

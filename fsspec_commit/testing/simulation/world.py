@@ -77,7 +77,6 @@ class World:
         for at in (HERE, *(job.at for job in plan.jobs)):
             self._kept.setdefault(self._fold(at), self._below_kept(at))
         self.models = {at: self._begin(at) for at in self._kept.values()}
-        self._used_s: dict[str, float] = {}
         self._changed_s: dict[str, float] = {}
         self.bucket.watch(self._changes.append)
         for number, one in enumerate(plan.earlier):
@@ -259,34 +258,15 @@ class World:
         """Show the model every change, and mark in the trace what it finds wrong."""
         model = self.model_at(process.at)
         at = self._kept[self._fold(process.at)]
-        self._used_s.setdefault(at, self._loop.time())
         self._changed_s[at] = self._loop.time()
         before = len(model.violations)
-        seen = [one for one in changes if not self._was_listed_unnoticed(model, at, one)]
-        if seen:
-            model.changed(process, sent_at, seen)
+        model.changed(process, sent_at, changes)
         if process.name.startswith("reader"):
             model.judge([("P10", f"{process.name} has changed {changes[0].path}")])
         for watch in self._watches:
             watch.look()
         for violation in model.violations[before:]:
             self.trace.say(process.name, "!!! VIOLATION", violation)
-
-    def _was_listed_unnoticed(self, model: Model, at: str, change: Change) -> bool:
-        """Whether an overwrite removes a file of a destination inside, and could not know that.
-
-        By the guarantees, that may happen if it is used first while the overwrite lists old files:
-        where pages are in no order, one that shows the work area may come before all the others.
-        """
-        if change.after is not None or self.family.lists_by_name:
-            return False
-        name = change.path.removeprefix(f"{_root(at)}/")
-        return any(
-            job.may_have_listed(name, since_s) and job.is_whole(model.actual)
-            for inner, since_s in self._used_s.items()
-            if inner != at and change.path.startswith(f"{_root(inner)}/")
-            for job in model.jobs.values()
-        )
 
     def answered(self, process: Process, began_s: float, names: Sequence[str]) -> None:
         """A reader was told that these files are committed.

@@ -1,7 +1,8 @@
 """Listings: all that is there, nothing else, and as it is now."""
 
 import asyncio
-from typing import ClassVar
+from collections.abc import AsyncIterator
+from typing import ClassVar, TypeAlias
 
 import pytest
 
@@ -17,6 +18,8 @@ from fsspec_commit.testing.store_contract.given import (
     requires,
     tree,
 )
+
+Child: TypeAlias = Entry | Directory | Unusable
 
 _MANY = 120
 _BEYOND = 10
@@ -35,8 +38,24 @@ def _said_so(listed: tuple[list[StorePath], bool] | None) -> tuple[list[StorePat
     return listed
 
 
-def _path(child: Entry | Directory | Unusable) -> StorePath:
+def _path(child: Child) -> StorePath:
     return child.path
+
+
+async def _while_others_write(
+    store: Store, at: At, listing: AsyncIterator[Entry] | AsyncIterator[Child]
+) -> None:
+    """Whoever sees a file, and not one that was there before it, is told that a page begins."""
+    shown: list[Child] = [await anext(listing)]
+    before, after = at("d/_before/1"), at("d/z")
+    for path in (before, after):
+        await place_at(store, path, b"1")
+    shown += [child async for child in listing]
+    paths = {child.path for child in shown}
+    if after in paths and not paths & {before, at("d/_before")}:
+        assert any(isinstance(child, Entry) and child.begins_page for child in shown)
+    for path in (before, after):
+        await store.delete(path, expecting=Expect.ANYTHING)
 
 
 class ListingsContract(Given):
@@ -150,7 +169,7 @@ class ListingsContract(Given):
 
     @driven
     async def test_a_long_listing_is_whole(self, store: Store, at: At) -> None:
-        """All pages of it, files and directories."""
+        """All pages of it, files and directories; and it says where one begins."""
         paged = store.capabilities.paged_listing
         many = max(_MANY, self.page_entries + _BEYOND) if paged else _MANY
         # Few of them in directories, of which each takes requests; the other files fill a page.
@@ -163,6 +182,9 @@ class ListingsContract(Given):
         assert await tree(store, at("d")) == sorted(paths)
         children = [child.path async for child in store.list_children(at("d"))]
         assert len(children) == len(set(children)) == many + 7
+        if paged:
+            await _while_others_write(store, at, store.list_tree(at("d")))
+            await _while_others_write(store, at, store.list_children(at("d")))
 
     @driven
     async def test_what_is_listed_at_once_is_all_there_is(self, store: Store, at: At) -> None:

@@ -16,7 +16,7 @@ from xml.etree import ElementTree as ET
 
 from fsspec_commit.errors import Reply
 from fsspec_commit.layout import StorePath
-from fsspec_commit.store import Ask, Directory, Entry, Unusable
+from fsspec_commit.store import Ask, Directory, Entry, Unusable, later_page
 from fsspec_commit_stores.azure.answers import Answer
 from fsspec_commit_stores.azure.contents import is_folder, nonce_in, token_of
 from fsspec_commit_stores.azure.requests import TURNS_MAX, Container, RequestFailedError
@@ -27,6 +27,7 @@ from fsspec_commit_stores.http.listings import (
     below,
     delete_each,
     first_of,
+    told_apart,
 )
 from fsspec_commit_stores.http.requests import raising_store_errors, unless_missing
 
@@ -55,17 +56,17 @@ class BlobListing:
         left_out = f"{without}/" if without is not None else None
         if left_out is not None and f"{path}/".startswith(left_out):
             return
-        async for page in self._pages(path):
-            for found in page.iterfind("Blob"):
-                entry = self._entry(found)
-                if entry is not None and not (left_out and entry.path.startswith(left_out)):
-                    yield entry
+        async for is_later, page in told_apart(self._pages(path)):
+            files = self._files_on(page, left_out)
+            for entry in later_page(files) if is_later else files:
+                yield entry
 
     async def children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
         """What stands directly in *path*."""
         shown = set[StorePath]()
-        async for page in self._pages(path, delimiter="/"):
-            for child in self._on(page):
+        async for is_later, page in told_apart(self._pages(path, delimiter="/")):
+            children = self._on(page)
+            for child in later_page(children) if is_later else children:
                 if isinstance(child, Entry):
                     yield child
                 # A prefix can be on two pages.
@@ -128,6 +129,13 @@ class BlobListing:
         raise self._container.failure(
             "Delete Blob", path, why, Reply.UNKNOWN, is_overload=is_overload
         )
+
+    def _files_on(self, page: ET.Element, left_out: str | None) -> Iterator[Entry]:
+        """The files on a page of a tree, without those below *left_out*."""
+        for found in page.iterfind("Blob"):
+            entry = self._entry(found)
+            if entry is not None and not (left_out and entry.path.startswith(left_out)):
+                yield entry
 
     def _on(self, page: ET.Element) -> Iterator[Entry | Directory]:
         """The directories and files on a page."""
@@ -210,14 +218,20 @@ class PathListing:
         left_out = f"{without}/" if without is not None else None
         if left_out is not None and f"{path}/".startswith(left_out):
             return
-        async for found in self._paths(path, is_recursive=True):
-            if isinstance(found, Entry) and not (left_out and found.path.startswith(left_out)):
-                yield found
+        async for is_later, page in told_apart(self._pages(path, is_recursive=True)):
+            files = (
+                found
+                for found in page
+                if isinstance(found, Entry) and not (left_out and found.path.startswith(left_out))
+            )
+            for entry in later_page(files) if is_later else files:
+                yield entry
 
     async def children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
         """What stands directly in *path*."""
-        async for found in self._paths(path, is_recursive=False):
-            yield found
+        async for is_later, page in told_apart(self._pages(path, is_recursive=False)):
+            for child in later_page(page) if is_later else page:
+                yield child
 
     async def list_at_once(self, path: StorePath) -> list[Entry | Directory | Unusable] | None:
         """What stands directly in *path*; ``None`` if more follows a first page, however short."""
@@ -242,9 +256,9 @@ class PathListing:
             continuations.check(following)
             query["continuation"] = following
 
-    async def _paths(
+    async def _pages(
         self, path: StorePath, *, is_recursive: bool
-    ) -> AsyncIterator[Entry | Directory]:
+    ) -> AsyncIterator[list[Entry | Directory]]:
         """What is below *path*, page by page; nothing when *path* is missing, or not a directory.
 
         Raises:
@@ -254,8 +268,7 @@ class PathListing:
         continuations = Continuations(self._container, "Path - List", path)
         while True:
             page, following = await self._page(path, query)
-            for found in page:
-                yield found
+            yield page
             if not following:
                 return
             continuations.check(following)

@@ -14,7 +14,7 @@ from typing import Literal, Required, TypedDict
 
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
-from fsspec_commit.store import Ask, Directory, Entry, Unusable
+from fsspec_commit.store import Ask, Directory, Entry, Unusable, later_page
 from fsspec_commit_stores.gcs.contents import Resource, entry_of
 from fsspec_commit_stores.gcs.deleting import delete
 from fsspec_commit_stores.gcs.requests import Bucket, Given
@@ -26,6 +26,7 @@ from fsspec_commit_stores.http.listings import (
     delete_each,
     first_of,
     past,
+    told_apart,
 )
 
 _NAME = "objects.list"
@@ -79,19 +80,21 @@ class Listing:
         prefix = below(self._bucket.key(path))
         if left_out is not None and prefix.startswith(left_out):
             return
-        async for page in self._pages(path, _FIELDS, left_out, prefix=prefix):
-            for listed in _items(page):
-                name = listed["name"]
-                if not name.endswith("/") and not (left_out and name.startswith(left_out)):
-                    yield self._entry(listed)
+        pages = self._pages(path, _FIELDS, left_out, prefix=prefix)
+        async for is_later, page in told_apart(pages):
+            files = self._files_on(page, left_out)
+            for entry in later_page(files) if is_later else files:
+                yield entry
 
     async def children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
         """What stands directly in *path*."""
         prefix = below(self._bucket.key(path))
         # Some servers name a prefix again on each page that has a part of it.
         seen = set[StorePath]()
-        async for page in self._pages(path, _FIELDS, None, prefix=prefix, delimiter="/"):
-            for child in self._on(page, prefix):
+        pages = self._pages(path, _FIELDS, None, prefix=prefix, delimiter="/")
+        async for is_later, page in told_apart(pages):
+            children = self._on(page, prefix)
+            for child in later_page(children) if is_later else children:
                 if isinstance(child, Entry):
                     yield child
                 elif child.path not in seen:
@@ -186,6 +189,13 @@ class Listing:
                 max((error.retry_after_s or 0.0 for error in left.values()), default=0.0) or None
             )
             raise failure
+
+    def _files_on(self, page: Page, left_out: str | None) -> Iterator[Entry]:
+        """The files on a page of a tree, without those below *left_out*."""
+        for listed in _items(page):
+            name = listed["name"]
+            if not name.endswith("/") and not (left_out and name.startswith(left_out)):
+                yield self._entry(listed)
 
     async def _pages(
         self, path: StorePath, fields: str, left_out: str | None, **query: object

@@ -2,8 +2,9 @@
 
 import asyncio
 from bisect import bisect_left
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from itertools import pairwise
+from typing import TypeVar
 
 from fsspec_commit.errors import StoreError
 from fsspec_commit.layout import StorePath
@@ -15,6 +16,8 @@ NAMELESS = "the store listed something without its name"
 NOT_WHERE = "the store says that there is more, and not where"
 
 _SHOWN_MAX = 10
+
+Page = TypeVar("Page")
 
 
 class Continuations:
@@ -49,6 +52,14 @@ class Continuations:
     def clear(self) -> None:
         """Begin anew: what was listed before is there no more."""
         self._times.clear()
+
+
+async def told_apart(pages: AsyncIterator[Page]) -> AsyncIterator[tuple[bool, Page]]:
+    """Each of *pages*, and before it whether it is a later one: not the first."""
+    is_later = False
+    async for page in pages:
+        yield is_later, page
+        is_later = True
 
 
 def between(names: Sequence[str], first: str, last: str) -> Sequence[str] | None:

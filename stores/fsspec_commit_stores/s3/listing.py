@@ -1,4 +1,4 @@
-"""Listings, page by page as S3 gives them, and the deletion of all that one shows.
+"""Listings, page by page as S3 gives them.
 
 A directory is a prefix that ends in a slash. A key that ends in one is what consoles and other
 file systems write to make an empty directory visible: never a file, but deleted with its directory.
@@ -9,29 +9,27 @@ also shows what is gone, so directories come from `ListObjectsV2` all the same.
 
 import errno
 import math
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from fsspec_commit.errors import Reply
 from fsspec_commit.layout import StorePath
-from fsspec_commit.store import Ask, Directory, Entry, Unusable
+from fsspec_commit.store import Ask, Directory, Entry, Unusable, later_page
 from fsspec_commit_stores.http.listings import (
     ANOTHER_PLACE,
     NAMELESS,
     Continuations,
     below,
     between,
-    first_of,
+    told_apart,
 )
-from fsspec_commit_stores.s3.answers import Answer, is_overload, reply_of
 from fsspec_commit_stores.s3.contents import etag_of
+from fsspec_commit_stores.s3.deletions import Deletions
 from fsspec_commit_stores.s3.pages import (
     ENCODED,
     Shown,
     contents,
     decode,
-    directories_of,
     is_after,
     keys_on,
     names_on,
@@ -41,7 +39,6 @@ from fsspec_commit_stores.s3.pages import (
 from fsspec_commit_stores.s3.requests import Bucket
 from fsspec_commit_stores.s3.versions import Versions
 
-_DELETED_AT_ONCE_MAX = 1000
 _SHOWN_AT_ONCE_MAX = 256
 """Up to this many names are shown only if both listings show the same."""
 _HELD_MAX = 2_000
@@ -56,12 +53,8 @@ class Listing:
 
     Attributes:
         is_sorted: Pages come in the order of their keys, so that a subtree can be jumped over.
-        files_max: How many files are deleted by one request.
-        keeps_directories: Below it there may be a file system, where a directory is listed as long
-            as nobody removes it, though nothing is in it (SeaweedFS).
+        deletions: Deletes what is listed.
     """
-
-    files_max = _DELETED_AT_ONCE_MAX
 
     def __init__(
         self,
@@ -73,7 +66,7 @@ class Listing:
         keeps_directories: bool,
     ) -> None:
         self.is_sorted = is_sorted
-        self.keeps_directories = keeps_directories
+        self.deletions = Deletions(bucket, self._page, keeps_directories=keeps_directories)
         self._bucket = bucket
         self._versions = versions
         self._ask = ask
@@ -86,11 +79,13 @@ class Listing:
             return
         kept = await self._versions.are_kept()
         pages = self._version_pages if kept else self._object_pages
-        async for page in pages(path, Prefix=prefix, left_out=left_out):
-            for listed in contents(page):
-                key = str(listed["Key"])
-                if not key.endswith("/") and not (left_out and key.startswith(left_out)):
-                    yield self._entry(listed)
+        listed = pages(path, Prefix=prefix, left_out=left_out)
+        async for is_later, page in told_apart(listed):
+            files = self._files_on(page, left_out)
+            if is_later or (page.get("IsTruncated") and not self.is_sorted):
+                files = later_page(files, is_sorted=self.is_sorted)
+            for entry in files:
+                yield entry
 
     async def children(self, path: StorePath) -> AsyncIterator[Entry | Directory]:
         """What stands directly in *path*.
@@ -112,15 +107,15 @@ class Listing:
             for file in held[1].values():
                 yield file
             return
-        async for page in self._object_pages(path, **asked):
-            directories, files = self._on(page, prefix=asked["Prefix"])
+        async for is_later, page in told_apart(self._object_pages(path, **asked)):
+            directories, files = self._on(page, prefix=asked["Prefix"], is_later=is_later)
             for directory in directories:
                 yield directory
             for file in () if kept else files.values():
                 yield file
         if kept:
             async for page in self._version_pages(path, **asked):
-                for file in self._on(page, prefix=asked["Prefix"])[1].values():
+                for file in self._on(page, prefix=asked["Prefix"], is_later=True)[1].values():
                     yield file
 
     async def list_at_once(self, path: StorePath) -> list[Entry | Directory | Unusable] | None:
@@ -149,7 +144,8 @@ class Listing:
                 return directories, files
             named = set(files)
             del files, shown
-            _, files = await self._shown(self._version_pages(path, **asked), prefix=asked["Prefix"])
+            versions = self._version_pages(path, **asked)
+            _, files = await self._shown(versions, prefix=asked["Prefix"], is_after_another=True)
             if files.keys() == named:
                 return directories, files
             if len(named) > _SHOWN_AT_ONCE_MAX and tried >= _TRIES_OF_MANY:
@@ -183,87 +179,12 @@ class Listing:
         return False
 
     async def delete_tree(self, path: StorePath) -> None:
-        """Delete every key below *path*, a page by one request, from the front until none is left.
-
-        From the front, because a server's place in a listing can be a number, which deletions
-        shift; but past pages with nothing on them. Where directories may be kept, the request names
-        them after what was in them, as the console does: that removes an empty one, and changes
-        nothing where there are none.
+        """Delete every key below *path*, as :class:`Deletions` does it.
 
         Raises:
             StoreError: Some are left; the error names the first ones.
         """
-        prefix = below(self._bucket.key(path))
-        deleted = set[str]()
-        directories = {prefix}
-        limits = {"Prefix": prefix, "MaxKeys": _DELETED_AT_ONCE_MAX}
-        place: dict[str, Any] = {}
-        # The places of pages without a key since the last one with keys.
-        continuations = Continuations(self._bucket, "list_objects_v2", path)
-        while True:
-            page = await self._page("list_objects_v2", path, limits, place)
-            keys = [str(listed["Key"]) for listed in page.get("Contents") or ()]
-            if keys and deleted.issuperset(keys):
-                why = f"its files come back, or the listing is stale: {keys[0]!r}"
-                raise self._bucket.doubt("delete_objects", path, why)
-            directories.update(directories_of(keys, prefix))
-            is_last = not page.get("IsTruncated")
-            emptied = sorted(directories, key=len, reverse=True) if is_last else []
-            emptied = [one for one in emptied if self.keeps_directories and one not in keys]
-            room = _DELETED_AT_ONCE_MAX - len(keys)
-            if keys or emptied:
-                await self._delete(path, keys, emptied[:room])
-                deleted = set(keys)
-            for start in range(room, len(emptied), _DELETED_AT_ONCE_MAX):
-                await self._delete(path, [], emptied[start : start + _DELETED_AT_ONCE_MAX])
-            if is_last:
-                return
-            if keys:
-                place = {}
-                continuations.clear()
-            else:
-                place = next_place(page)
-                continuations.check(*place.values())
-
-    async def delete_files(self, paths: Sequence[StorePath], *, within: StorePath) -> None:
-        """Delete *paths*; where directories may be kept, those that are empty then as well.
-
-        Raises:
-            StoreError: Some are left; the error names the first ones.
-        """
-        keys = [self._bucket.key(path) for path in paths]
-        prefix = below(self._bucket.key(within))
-        emptied = sorted({prefix, *directories_of(keys, prefix)}, key=len, reverse=True)
-        emptied = emptied if self.keeps_directories else []
-        room = _DELETED_AT_ONCE_MAX - len(keys)
-        await self._delete(within, keys, emptied[:room])
-        for start in range(room, len(emptied), _DELETED_AT_ONCE_MAX):
-            await self._delete(within, [], emptied[start : start + _DELETED_AT_ONCE_MAX])
-
-    async def _delete(self, path: StorePath, keys: list[str], emptied: list[str]) -> None:
-        """Delete *keys*, and the directories *emptied* unless something is in them by now."""
-        objects = [{"Key": key} for key in (*keys, *emptied)]
-        answer = await self._bucket.send(
-            "delete_objects", path, Delete={"Objects": objects, "Quiet": True}
-        )
-        codes = {
-            str(error.get("Key")): str(error.get("Code") or "")
-            for error in answer.get("Errors") or ()
-            if error.get("Code") != "NoSuchKey" and error.get("Key") not in emptied
-        }
-        if not codes:
-            return
-        shown = first_of([f"{key!r} ({code})" for key, code in codes.items()])
-        answers = [Answer(status=0, code=code, error={}, headers={}) for code in codes.values()]
-        refused = all(reply_of(one) is Reply.REFUSED for one in answers)
-        why = f"{len(codes)} of its files were not deleted: {shown}"
-        raise self._bucket.failure(
-            "delete_objects",
-            path,
-            why,
-            Reply.REFUSED if refused else Reply.UNKNOWN,
-            is_overload=any(is_overload(one) for one in answers),
-        )
+        await self.deletions.delete_tree(path)
 
     async def _on_one_page(self, path: StorePath, asked: Mapping[str, str]) -> Shown | None:
         page = await self._page("list_objects_v2", path, asked, {})
@@ -280,22 +201,32 @@ class Listing:
         *,
         prefix: str,
         files_max: float = math.inf,
+        is_after_another: bool = False,
     ) -> Shown:
         """The directories on *pages*, and the files by their keys, without *prefix* itself.
 
-        No further page is asked for once there are more files than *files_max*.
+        No further page is asked for once there are more files than *files_max*. The first page may
+        come after another listing, which has shown the directories.
         """
         directories: list[Directory] = []
         files: dict[str, Entry] = {}
-        async for page in pages:
-            shown, there = self._on(page, prefix=prefix)
+        async for is_later, page in told_apart(pages):
+            is_apart = is_later or is_after_another
+            shown, there = self._on(page, prefix=prefix, is_later=is_apart)
             directories += shown
             files.update(there)
             if len(files) > files_max:
                 break
         return directories, files
 
-    def _on(self, page: Mapping[str, Any], *, prefix: str) -> Shown:
+    def _files_on(self, page: Mapping[str, Any], left_out: str | None) -> Iterator[Entry]:
+        """The files on a page of a tree, without those below *left_out*."""
+        for listed in contents(page):
+            key = str(listed["Key"])
+            if not key.endswith("/") and not (left_out and key.startswith(left_out)):
+                yield self._entry(listed)
+
+    def _on(self, page: Mapping[str, Any], *, prefix: str, is_later: bool = False) -> Shown:
         """What :meth:`_shown` returns of one page."""
         directories = [
             Directory(self._bucket.path(str(common["Prefix"])[:-1]))
@@ -306,6 +237,8 @@ class Listing:
             for listed in contents(page)
             if str(listed["Key"]) != prefix
         }
+        if is_later:
+            files = dict(zip(files, later_page(files.values()), strict=True))
         return directories, files
 
     def _entry(self, listed: Mapping[str, Any]) -> Entry:

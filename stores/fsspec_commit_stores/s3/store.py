@@ -88,7 +88,7 @@ class S3Store(HttpStore):
             is_sorted=not self._is_directory_bucket,
             keeps_directories=not is_aws(self._bucket.endpoint),
         )
-        self.bulk_deletion = self._listing
+        self.bulk_deletion = self._listing.deletions
         self.in_order = None if self._is_directory_bucket else self._listing
         self.uploads = S3Uploads(self._bucket, self._versions, part_bytes=part_bytes)
         self.files = S3Renames(self._bucket) if self._is_directory_bucket else None

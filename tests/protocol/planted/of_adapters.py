@@ -14,6 +14,7 @@ from fsspec_commit_stores.http.listings import below
 from fsspec_commit_stores.local import opening, tokens
 from fsspec_commit_stores.s3 import listing as s3
 from fsspec_commit_stores.s3 import store
+from fsspec_commit_stores.s3.deletions import Deletions
 from fsspec_commit_stores.s3.requests import Bucket
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def takes_an_empty_page_of_s3_for_an_empty_directory(patch: pytest.MonkeyPatch) 
 def deletes_from_the_first_page_of_s3_only(patch: pytest.MonkeyPatch) -> None:
     """Where that is empty, and not the last, it is asked for again at once, and again."""
 
-    async def delete_tree(self: s3.Listing, path: StorePath) -> None:
+    async def delete_tree(self: Deletions, path: StorePath) -> None:
         prefix = below(self._bucket.key(path))
         for _ in range(FOR_EVER):
             page = await self._page("list_objects_v2", path, {"Prefix": prefix}, {})
@@ -52,7 +53,7 @@ def deletes_from_the_first_page_of_s3_only(patch: pytest.MonkeyPatch) -> None:
             if not page.get("IsTruncated"):
                 return
 
-    patch.setattr(s3.Listing, "delete_tree", delete_tree)
+    patch.setattr(Deletions, "delete_tree", delete_tree)
 
 
 def takes_an_empty_page_of_gcs_for_an_empty_directory(patch: pytest.MonkeyPatch) -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fsspec_commit import names
 from fsspec_commit.effects.leftover_uploads import Elsewhere, LeftoverUploads
 from fsspec_commit.names import partition_key
 from fsspec_commit.protocol import looks, old_partitions, partition_spots, replaced
+from fsspec_commit.protocol.listing import SeenApart
+from fsspec_commit.protocol.partition_spots import Spot
 from fsspec_commit.records.job import FileIdentity
 from fsspec_commit.store import Directory
 from fsspec_commit.testing.simulation import (
     AttemptPlan,
     CleanerPlan,
+    FaultAt,
     ForeignPlan,
     JobPlan,
     Plan,
@@ -88,6 +92,34 @@ IN_A_PARTITION = Plan(
 )
 
 
+def takes_pages_for_one_moment(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(SeenApart, "note", lambda *_: None)
+
+
+BETWEEN_PAGES = Plan(
+    family="gcs",
+    old=tuple(f"inner/day=1/{name}.txt" for name in "abc"),
+    jobs=(
+        JobPlan(name="a", mode="overwrite", files=(("inner/day=1/a.txt",),), then="abort"),
+        JobPlan(name="n", mode="append", files=(("day=1/z.txt",),), at_s=2.0, at="out/inner"),
+    ),
+    faults=(FaultAt("a.driver", 3, "halt", 20.0, "list_tree"),),
+)
+
+
+def looks_only_into_partitions(patch: pytest.MonkeyPatch) -> None:
+    """And into none of the directories above them, which were listed before."""
+    patch.setattr(Spot, "above", "")
+
+
+BETWEEN_LEVELS = replace(
+    BETWEEN_PAGES,
+    old=("inner/day=1/a.txt",),
+    jobs=(replace(BETWEEN_PAGES.jobs[0], mode="overwrite_partitions"), BETWEEN_PAGES.jobs[1]),
+    faults=(FaultAt("a.driver", 6, "halt", 20.0, "list_children"),),
+)
+
+
 def decides_though_its_marker_has_no_place(patch: pytest.MonkeyPatch) -> None:
     """Where a directory has its name, which nothing can be renamed over."""
 
@@ -125,6 +157,8 @@ BUGS = {
     "replaces a partition around a destination": Bug(
         replaces_a_partition_around_a_destination, ("P9",), plan=IN_A_PARTITION
     ),
+    "takes pages for one moment": Bug(takes_pages_for_one_moment, ("P9",), plan=BETWEEN_PAGES),
+    "looks only into partitions": Bug(looks_only_into_partitions, ("P9",), plan=BETWEEN_LEVELS),
     "decides though its marker has no place": Bug(
         decides_though_its_marker_has_no_place, ("P8",), plan=A_DIRECTORY_OF_ITS_NAME
     ),

@@ -79,6 +79,10 @@ PROTOCOL = (
         "an overwrite of a partition took the files of a destination in it",
         ("replaces a partition around a destination", "looks for no destination inside"),
     ),
+    Source(
+        "an overwrite took files of a destination inside that began while it listed",
+        ("takes pages for one moment", "looks only into partitions"),
+    ),
     Source("a job of too many tasks could not be decided", ("keeps all messages in its decision",)),
     Source(
         "an older job aborted a newer one that was alive and slow",

@@ -50,7 +50,7 @@ def test_none_is_missing() -> None:
         "rules of a commit in waves": 2,
         "rules of a look beside the claims": 7,
         "rules of reading": 5,
-        "bugs found by attacks on the protocol": 21,
+        "bugs found by attacks on the protocol": 22,
         "bugs found by odd input": 18,
         "bugs found by odd answers of stores": 18,
         "mistakes of committers of Hadoop and Spark": 20,

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-import pytest
-
-from fsspec_commit.protocol import listing
 from fsspec_commit.testing.simulation import (
     AttemptPlan,
     FaultAt,
@@ -17,8 +15,10 @@ from fsspec_commit.testing.simulation import (
     run,
     settling,
 )
-from fsspec_commit.testing.simulation.known import KnownJob
 from fsspec_commit.testing.simulation.told import Told
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def test_p7_who_looks_while_the_area_of_a_committed_job_goes_is_told_so() -> None:
@@ -124,69 +124,3 @@ def test_p1_p9_a_summary_goes_however_it_is_spelled() -> None:
     found = run(Plan(family="disk-folding", schedule=877254035934, same=True, jobs=jobs))
     assert found.told["commit returned"] == 2
     assert not found.violations, found
-
-
-def test_p9_p10_a_destination_inside_may_be_used_first_while_old_files_are_listed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """In a directory bucket, a page in no order may show a file, and one before it no work area.
-
-    The model took that for a loss; the guarantees say it. What is used before that is noticed.
-    """
-    outer = JobPlan(
-        name="a",
-        mode="overwrite",
-        files=(("day=3/hour=1/a.txt",), ("day=1/b.txt",)),
-        attempts=(AttemptPlan(task=0), AttemptPlan(task=1)),
-        wait_s=60.0,
-        then="again",
-        key="k",
-    )
-    inner = JobPlan(
-        name="n",
-        mode="overwrite",
-        files=(("day=1/a.txt",),),
-        attempts=(AttemptPlan(task=0, at_s=0.182),),
-        at_s=3.0,
-        then="abort",
-        collect=True,
-        at="out/inner",
-    )
-    plan = Plan(
-        family="s3-express",
-        schedule=500494013445,
-        old=("day=1/hour=2/old.txt", "old.txt", "day=1/a.txt"),
-        jobs=(outer, inner),
-        faults=(FaultAt("a.driver", 15, "applied_late", 700.0),),
-    )
-    found = run(plan)
-    assert found.told["commit returned"] == 2
-    assert not found.violations, found
-    assert not any("inner" in name for name in found.visible)
-
-    before = replace(plan, jobs=(replace(outer, at_s=9.0), replace(inner, at_s=0.0)), faults=())
-    found = run(before)
-    assert found.told["commit returned"] == 1
-    assert not found.violations, found
-    monkeypatch.setattr(listing, "is_in_work_area", lambda _: False)
-    assert "which no job replaces now" in str(run(before).violations)
-
-
-@pytest.mark.parametrize(
-    ("since_s", "state", "area", "may"),
-    [
-        (3.0, "committed", "out/_commit/a", True),
-        (0.5, "committed", "out/_commit/a", False),  # before its claim: it was noticed
-        (6.0, "committed", "out/_commit/a", False),  # after its decision: it is not on the list
-        (3.0, "undecided", "out/_commit/a", False),
-        (3.0, "committed", "out/_commit/void-a", False),
-    ],
-)
-def test_p9_only_what_a_job_may_have_listed_goes_with_it(
-    since_s: float, state: str, area: str, *, may: bool
-) -> None:
-    plan = JobPlan(name="a", mode="overwrite")
-    job = KnownJob("a", plan, state=state, claims={"claim-1": 1.0}, decided_at_s=5.0)
-    job.spec.add(f"{area}/job.json")
-    assert job.may_have_listed("inner/a.txt", since_s) is may
-    assert not job.may_have_listed("inner/_commit/epoch-1", since_s)

@@ -11,7 +11,7 @@ import pytest
 from fsspec_commit.errors import Reply, StoreError
 from fsspec_commit.layout import StorePath
 from fsspec_commit.store import DeletesInBulk, Directory
-from fsspec_commit_stores.s3 import listing
+from fsspec_commit_stores.s3 import deletions
 from tests.unit.stores.bucket import tree
 from tests.unit.stores.responder import Answer, Answering, Received
 from tests.unit.stores.s3.answers import MARK, tag, xml
@@ -242,7 +242,7 @@ def test_many_files_go_by_one_request_with_the_directories_that_they_leave(
     assert bucket.keys == ["out/t/d0", "out/t0"]
     assert [_deleted(one) for one in s3.received] == [[*names, *emptied]]
     for at_once, requests in ((5, [5, 2]), (4, [4, 3])):
-        monkeypatch.setattr(listing, "_DELETED_AT_ONCE_MAX", at_once)
+        monkeypatch.setattr(deletions, "_DELETED_AT_ONCE_MAX", at_once)
         s3.received.clear()
         s3.run(_deletion(s3).delete_files(paths, within=TREE))
         assert [len(_deleted(one)) for one in s3.received] == requests

@@ -15,6 +15,7 @@ from tests.unit.stores.s3.answers import MARK, error, tag, xml
 from tests.unit.stores.verbs import all_of
 
 if TYPE_CHECKING:
+    from fsspec_commit.store import Directory, Unusable
     from fsspec_commit_stores.s3 import S3Store
     from tests.unit.stores.s3.scripted import ScriptedS3
 
@@ -253,6 +254,26 @@ def test_of_one_moment_is_what_one_page_of_names_shows(s3: ScriptedS3, pages: in
     assert (None if shown is None else [one.path for one in shown]) == (
         ["bucket/out/epoch"] if pages == 1 else None
     )
+
+
+def test_versions_are_listed_later_than_the_directories_beside_them(s3: ScriptedS3) -> None:
+    """A work area that came in between is not shown: so it is said that there may be one."""
+
+    def answering(request: Received) -> Answer:
+        if "versioning" in request.query:
+            return xml("VersioningConfiguration", tag("Status", "Enabled"))
+        if "versions" in request.query:
+            latest = "<VersionId>v</VersionId><IsLatest>true</IsLatest>"
+            return xml("ListVersionsResult", _listed("Version", "a.txt", latest))
+        return xml("ListBucketResult", _listed("Contents", "a.txt"))
+
+    async def children(store: S3Store) -> list[Entry | Directory | Unusable]:
+        return [child async for child in store.list_children(StorePath("bucket/out"))]
+
+    s3.answering = answering
+    [shown] = s3.run(children(s3.store))
+    assert isinstance(shown, Entry)
+    assert shown.begins_page
 
 
 @pytest.mark.parametrize("held", [2, 6, 10_000])
