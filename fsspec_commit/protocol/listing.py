@@ -103,11 +103,27 @@ async def refuse_nested(job: BoundJob, emptied: DirectoryNames, apart: SeenApart
 
     async def look(name: str) -> None:
         areas = job.layout.destination.directory(Partition(f"{name}/{AREA}"))
-        if await job.store.list_area(areas):
+        if await is_used(job, areas):
             raise nested_destination(job, Partition(name))
 
     directories = emptied.with_those_above() if job.walks else apart
     await for_each(directories, look, in_flight_max=job.store.in_flight_max)
+
+
+async def is_used(job: BoundJob, areas: StorePath) -> bool:
+    """Whether the directory *areas* holds a work area, or an epoch, which one leaves behind.
+
+    One of them is there from the first file of a destination on. Where names come in no order, a
+    listing by several pages may show neither: the epoch came after its page, and the area went
+    before its own. It is found by the next listing.
+    """
+    store = job.store
+    if job.walks:
+        return bool(await store.list_area(areas))
+    listed = await store.list_at_once(areas)
+    if listed is None:
+        listed = await store.list_area(areas) or await store.list_area(areas)
+    return bool(listed)
 
 
 def nested_destination(job: BoundJob, inner: Partition) -> RequestError:

@@ -32,7 +32,7 @@ from fsspec_commit.protocol.branches import (
 )
 from fsspec_commit.protocol.directory_names import DirectoryNames, to_look_up
 from fsspec_commit.protocol.file_names import FileNames, NameIndex, SomeOf, names_alike
-from fsspec_commit.protocol.listing import Found, SeenApart, nested_destination
+from fsspec_commit.protocol.listing import Found, SeenApart, is_used, nested_destination
 from fsspec_commit.protocol.partition_spots import (
     Level,
     Spot,
@@ -263,7 +263,7 @@ class _Walk:
         """Refuse a directory with a work area that is not empty: another destination."""
         if name == AREA or spot.is_spelled_otherwise or name.rpartition("/")[2] != AREA:
             return
-        if await self._job.store.list_children(self._layout.directory(Partition(name))):
+        if await is_used(self._job, self._layout.directory(Partition(name))):
             raise nested_destination(self._job, Partition(spot.name))
 
     async def _ways(self, spot: Spot, children: Sequence[Entry | Directory]) -> "Ways":

@@ -2,7 +2,7 @@
 
 import asyncio
 import errno
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import Self, TypeVar
 
@@ -138,8 +138,7 @@ class SimulatedStore:
 
         while True:
             entries = await self._page("list_tree", path, page, is_later=bool(after))
-            is_one_of_several = after or (len(entries) == size and not self._family.lists_by_name)
-            for entry in self._told_apart(entries) if is_one_of_several else entries:
+            for entry in self._told_apart(entries, after, size):
                 yield entry
             if len(entries) < size:
                 return
@@ -174,7 +173,7 @@ class SimulatedStore:
 
         while True:
             children = await self._page("list_children", path, page, is_later=bool(after))
-            for child in self._told_apart(children) if after else children:
+            for child in self._told_apart(children, after, size):
                 yield child
             if len(children) < size:
                 return
@@ -311,8 +310,11 @@ class SimulatedStore:
                 elif child.path != without:
                     directories.append(child.path)
 
-    def _told_apart(self, page: Iterable[Shown]) -> Iterator[Shown]:
-        return later_page(page, is_sorted=self._family.lists_by_name)
+    def _told_apart(self, page: Sequence[Shown], after: str, size: int) -> Iterable[Shown]:
+        """What is on a page, which begins *after* a place; in no order, more may follow it."""
+        is_sorted = self._family.lists_by_name
+        is_one_of_several = after or (len(page) == size and not is_sorted)
+        return later_page(page, is_sorted=is_sorted) if is_one_of_several else page
 
     async def _page(
         self, verb: str, path: StorePath, page: Callable[[], T], *, is_later: bool

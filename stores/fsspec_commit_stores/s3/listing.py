@@ -82,7 +82,7 @@ class Listing:
         listed = pages(path, Prefix=prefix, left_out=left_out)
         async for is_later, page in told_apart(listed):
             files = self._files_on(page, left_out)
-            if is_later or (page.get("IsTruncated") and not self.is_sorted):
+            if is_later or self._is_first_of_several(page):
                 files = later_page(files, is_sorted=self.is_sorted)
             for entry in files:
                 yield entry
@@ -108,14 +108,15 @@ class Listing:
                 yield file
             return
         async for is_later, page in told_apart(self._object_pages(path, **asked)):
-            directories, files = self._on(page, prefix=asked["Prefix"], is_later=is_later)
+            is_apart = is_later or self._is_first_of_several(page)
+            directories, files = self._on(page, prefix=asked["Prefix"], is_apart=is_apart)
             for directory in directories:
                 yield directory
             for file in () if kept else files.values():
                 yield file
         if kept:
             async for page in self._version_pages(path, **asked):
-                for file in self._on(page, prefix=asked["Prefix"], is_later=True)[1].values():
+                for file in self._on(page, prefix=asked["Prefix"], is_apart=True)[1].values():
                     yield file
 
     async def list_at_once(self, path: StorePath) -> list[Entry | Directory | Unusable] | None:
@@ -212,12 +213,16 @@ class Listing:
         files: dict[str, Entry] = {}
         async for is_later, page in told_apart(pages):
             is_apart = is_later or is_after_another
-            shown, there = self._on(page, prefix=prefix, is_later=is_apart)
+            shown, there = self._on(page, prefix=prefix, is_apart=is_apart)
             directories += shown
             files.update(there)
             if len(files) > files_max:
                 break
         return directories, files
+
+    def _is_first_of_several(self, page: Mapping[str, Any]) -> bool:
+        """Whether a first page may show what belongs to a work area on a later one: in no order."""
+        return not self.is_sorted and bool(page.get("IsTruncated"))
 
     def _files_on(self, page: Mapping[str, Any], left_out: str | None) -> Iterator[Entry]:
         """The files on a page of a tree, without those below *left_out*."""
@@ -226,7 +231,7 @@ class Listing:
             if not key.endswith("/") and not (left_out and key.startswith(left_out)):
                 yield self._entry(listed)
 
-    def _on(self, page: Mapping[str, Any], *, prefix: str, is_later: bool = False) -> Shown:
+    def _on(self, page: Mapping[str, Any], *, prefix: str, is_apart: bool = False) -> Shown:
         """What :meth:`_shown` returns of one page."""
         directories = [
             Directory(self._bucket.path(str(common["Prefix"])[:-1]))
@@ -237,8 +242,9 @@ class Listing:
             for listed in contents(page)
             if str(listed["Key"]) != prefix
         }
-        if is_later:
-            files = dict(zip(files, later_page(files.values()), strict=True))
+        if is_apart:
+            marked = later_page(files.values(), is_sorted=self.is_sorted)
+            files = dict(zip(files, marked, strict=True))
         return directories, files
 
     def _entry(self, listed: Mapping[str, Any]) -> Entry:

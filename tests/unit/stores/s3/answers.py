@@ -28,3 +28,10 @@ def xml(name: str, *children: str, status: int = 200) -> Answer:
 
 def tag(name: str, text: object) -> str:
     return f"<{name}>{escape(str(text))}</{name}>"
+
+
+def session() -> Answer:
+    """The keys by which a directory bucket is used."""
+    end = tag("Expiration", "2199-01-01T00:00:00Z")
+    keys = (tag(name, "k") for name in ("AccessKeyId", "SecretAccessKey", "SessionToken"))
+    return xml("CreateSessionResult", f"<Credentials>{''.join(keys)}{end}</Credentials>")

@@ -13,7 +13,7 @@ from fsspec_commit.store import Expect, OpenOptions
 from fsspec_commit_stores.s3 import S3Store
 from fsspec_commit_stores.s3.provenance import is_aws
 from tests.unit.stores.responder import Answer, Received
-from tests.unit.stores.s3.answers import tag, xml
+from tests.unit.stores.s3.answers import session, tag, xml
 
 if TYPE_CHECKING:
     from tests.unit.stores.s3.scripted import ScriptedS3
@@ -133,9 +133,7 @@ def test_settings_of_data_do_not_hit_records(s3: ScriptedS3, bucket: str, size: 
 
     def answering(request: Received) -> Answer:
         if "session" in request.query:
-            end = tag("Expiration", "2199-01-01T00:00:00Z")
-            keys = (tag(name, "k") for name in ("AccessKeyId", "SecretAccessKey", "SessionToken"))
-            return xml("CreateSessionResult", f"<Credentials>{''.join(keys)}{end}</Credentials>")
+            return session()
         if "uploads" in request.query:
             return xml("InitiateMultipartUploadResult", tag("UploadId", "u1"))
         if request.method == "POST":
