@@ -53,8 +53,8 @@ nitpick_ignore_regex = [
     (r"py:.*", rf"({STANDARD}|{OTHERS})(\..*)?"),
     # Names of a plain text, where an annotation would say what kind of text is meant.
     (r"py:.*", r"fsspec_commit\.(ids\.Nonce|layout\.StorePath|store\.values\.Token)"),
-    # What a writer answers: a type variable has no page.
-    (r"py:.*", r"fsspec_commit\.store\.abilities\.W_co"),
+    # What a writer answers, or a page shows: a type variable has no page.
+    (r"py:.*", r"fsspec_commit\.store\.(abilities\.W_co|values\.Shown)"),
     # What a task hands out is an fsspec filesystem, and a block that gives a path: no more is said.
     (r"py:class", r"(AttemptFileSystem|fsspec_commit\.sync\.local_file\.LocalFile)"),
     # Short names in annotations that are imported for the type checker only.
