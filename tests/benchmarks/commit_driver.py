@@ -5,17 +5,20 @@ commits, and prints what that took. Imports nothing that the library does not, u
 to watch itself.
 
     python -m tests.benchmarks.commit_driver \
-        '{"destination": …, "layers": null, "streamed": false, "processes": 0, "options": {…}}'
+        '{"destination": …, "layers": null, "streamed": false, "processes": 0, "on_spark": false,
+        "options": {…}}'
 
 With `layers`, names of what a request goes through and where in the source it begins, outermost
 first, it is watched; see `shares`. Messages that are streamed are handed over one by one. So many
-processes publish beside it, which have begun, and have imported the store's SDK.
+processes publish beside it, of a pool or of Spark, which have begun, and have imported the store's
+SDK.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 import time
 from itertools import pairwise
@@ -96,6 +99,25 @@ def publishers(count: int, destination: str) -> ProcessPoolExecutor | None:
     return processes
 
 
+def workers_of_spark(count: int, destination: str) -> fc.Publisher:
+    """A session of so many workers, on this machine, which are ready as well."""
+    from pyspark.sql import SparkSession
+
+    from tests.spark.conftest import PLAIN_SETTINGS
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master(f"local[{count}]")
+    spark = builder.config(map={**PLAIN_SETTINGS}).getOrCreate()
+    publisher = fc.spark.publisher(spark)
+
+    def ready(place: str) -> str:
+        _ready(place)
+        return place
+
+    assert len(list(publisher.map(ready, [destination] * count))) == count
+    return publisher
+
+
 def _ready(destination: str) -> None:
     import fsspec.core
 
@@ -112,7 +134,8 @@ def main() -> None:
 
         # Of the process: a profile is ended in another thread than it began in.
         profile = ThreadProfile(time.process_time)
-    publisher = publishers(request["processes"], request["destination"])
+    ready = workers_of_spark if request["on_spark"] else publishers
+    publisher = ready(request["processes"], request["destination"])
     job = fc.Job(request["destination"], publisher=publisher, **request["options"]).start()
     print(job.spec.to_json(), flush=True)
     messages: Iterable[fc.TaskCommit] = (fc.TaskCommit.from_json(line) for line in sys.stdin)

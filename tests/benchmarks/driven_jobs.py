@@ -70,6 +70,7 @@ def commit(
     layers: Layers | None = None,
     streamed: bool = False,
     processes: int = 0,
+    on_spark: bool = False,
     within: Sequence[str] = (),
     **options: Any,
 ) -> dict[str, Any]:
@@ -84,6 +85,7 @@ def commit(
         layers: See `commit_driver.shares`; the job is watched, and so takes longer.
         streamed: Hand the messages over one by one, so that nobody holds them all.
         processes: How many others publish, beside the driver; none for the driver alone.
+        on_spark: These are workers of Spark.
         within: What is put before the command of the driver, such as what holds it to a quota.
         options: Of the job.
     """
@@ -91,6 +93,7 @@ def commit(
         "layers": layers,
         "streamed": streamed,
         "processes": processes,
+        "on_spark": on_spark,
         "options": options,
     }
     with (
