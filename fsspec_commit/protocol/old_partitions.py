@@ -183,8 +183,10 @@ class _Walk:
     async def _files_in(self, spot: Spot) -> AsyncIterator[Found]:
         """The files to be deleted in a directory that may hold any number."""
         if spot.wanted in self._declared:
-            apart = SeenApart() if spot.is_spelled_otherwise else self._apart
-            listing = old_files(self._job, apart, self._path(spot), opening=self._opening)
+            if spot.is_spelled_otherwise:
+                await self._note_what_stays(spot)
+                return
+            listing = old_files(self._job, self._apart, self._path(spot), opening=self._opening)
             async with ending(listing) as files:
                 async for name, entry in files:
                     if self._takes(spot, name):
@@ -204,6 +206,15 @@ class _Walk:
                 if self._is_there(spot, name):
                     self._apart.add(spot.above)
                     yield name, child
+
+    async def _note_what_stays(self, spot: Spot) -> None:
+        """Note the files below another spelling; another destination may be there as well."""
+        entries = self._job.store.list_tree(self._path(spot))
+        if self._job.looks_ahead:
+            entries = at_most_few(entries)
+        async with ending(entries) as files:
+            async for entry in files:
+                self._takes(spot, self._layout.relative(entry.path))
 
     async def _files_among(self, above: Iterable[Spot], below: Level) -> AsyncIterator[Found]:
         """The files to be deleted in directories *above* wanted ones; adds those to *below*."""

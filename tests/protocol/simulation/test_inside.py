@@ -124,13 +124,24 @@ def test_p9_p10_in_no_order_a_file_of_the_first_page_is_minded_as_well() -> None
     assert found.told["commit not_committed"] == 1
 
 
+@pytest.mark.parametrize("declared", [(), ("day=1",)], ids=["written", "declared"])
+@pytest.mark.parametrize("family", ["gcs", "disk"])
 @pytest.mark.parametrize("files", [1, 2, 5])
-def test_a_destination_in_a_directory_that_stays_is_nobodys_affair(files: int) -> None:
+def test_a_destination_in_a_directory_that_stays_is_nobodys_affair(
+    files: int, family: str, declared: tuple[str, ...]
+) -> None:
     """Readers take `day=%31` for the same value; however many pages list it."""
     names = tuple(f"{name}.txt" for name in "abcde"[:files])
     inner = JobPlan(name="n", mode="append", files=(names,), at="out/day=%31", success="none")
     new = (("day=1/a.txt",),)
-    outer = JobPlan(name="a", mode="overwrite_partitions", files=new, then="abort", at_s=20.0)
-    found = run(Plan(family="gcs", schedule=3, old=("day=1/o.txt",), jobs=(outer, inner)))
+    outer = JobPlan(
+        name="a",
+        mode="overwrite_partitions",
+        files=new,
+        partitions=declared,
+        then="abort",
+        at_s=20.0,
+    )
+    found = run(Plan(family=family, schedule=3, old=("day=1/o.txt",), jobs=(outer, inner)))
     assert not found.violations, found
     assert found.told["commit returned"] == 2
