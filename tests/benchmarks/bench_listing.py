@@ -109,11 +109,11 @@ def _by_branches(store: ConfirmedStore) -> AsyncIterator[Entry]:
 
 
 def fill(server: SlowServer, url: str, files: int, partitions: int) -> None:
-    """Put empty files there, one after the other on one connection."""
+    """Put empty files there, one after the other on one connection, as the server sorts them."""
     bucket, _, out = url.partition("://")[2].partition("/")
     connection = http.client.HTTPConnection("127.0.0.1", server.control.port)
     for number in range(files):
-        above = f"day={number % partitions:05d}/" if partitions else ""
+        above = f"day={number * partitions // files:05d}/" if partitions else ""
         name = f"{out}/{above}part-{number:07d}.parquet"
         if url.startswith("gs:"):
             target = f"/upload/storage/v1/b/{bucket}/o?uploadType=media&name={quote(name, safe='')}"
