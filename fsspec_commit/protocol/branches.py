@@ -22,7 +22,7 @@ from fsspec_commit.effects.ending import close, ending
 from fsspec_commit.effects.merging import merged
 from fsspec_commit.effects.parallel import all_of
 from fsspec_commit.layout import StorePath
-from fsspec_commit.names import AREA
+from fsspec_commit.names import AREA, Partition
 from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.listing import Found, SeenApart, data_files, files_below
 from fsspec_commit.store import Entry
@@ -74,8 +74,7 @@ async def old_files(
             async for found in files:
                 yield found
         return
-    at_once = 1 if job.looks_ahead else listings_at_once(job.store)
-    branches = Branches(job.store, without=layout.areas, opening=opening, at_once=at_once)
+    branches = _branches(job, layout.areas, opening)
     entries = branches.files_below(top)
     if job.looks_ahead:
         entries = at_most_few(entries)
@@ -85,6 +84,40 @@ async def old_files(
             yield name, entry
     for one in branches.opened:
         apart.add(layout.relative(one))
+
+
+async def files_that_stay(
+    job: BoundJob, path: StorePath, *, opening: asyncio.Lock
+) -> AsyncIterator[str]:
+    """The relative name of every file below the directory *path*, in any order.
+
+    None of them is deleted, so another destination may lie there. A work area directly in *path*
+    is left out.
+
+    Args:
+        job: The job.
+        path: A directory.
+        opening: As for :func:`old_files`.
+
+    Raises:
+        TooMuchError: The job looks ahead, and there is more than is worth listing twice.
+    """
+    layout = job.layout.destination
+    areas = layout.directory(Partition(f"{layout.relative(path)}/{AREA}"))
+    if job.walks:
+        entries = job.store.list_tree(path, without=areas)
+    else:
+        entries = _branches(job, areas, opening).files_below(path)
+    if job.looks_ahead:
+        entries = at_most_few(entries)
+    async with ending(entries) as files:
+        async for entry in files:
+            yield layout.relative(entry.path)
+
+
+def _branches(job: BoundJob, without: StorePath, opening: asyncio.Lock | None) -> "Branches":
+    at_once = 1 if job.looks_ahead else listings_at_once(job.store)
+    return Branches(job.store, without=without, opening=opening, at_once=at_once)
 
 
 class TooMuchError(Exception):

@@ -115,7 +115,7 @@ async def is_used(job: BoundJob, areas: StorePath) -> bool:
 
     One of them is there from the first file of a destination on. Where names come in no order, a
     listing by several pages may show neither: the epoch came after its page, and the area went
-    before its own. It is found by the next listing.
+    before its own. The next listing shows that epoch, unless another one takes its place by then.
     """
     store = job.store
     if job.walks:

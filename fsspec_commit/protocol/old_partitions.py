@@ -26,6 +26,7 @@ from fsspec_commit.protocol.bound_job import BoundJob
 from fsspec_commit.protocol.branches import (
     TooMuchError,
     at_most_few,
+    files_that_stay,
     listings_ahead,
     listings_at_once,
     old_files,
@@ -209,12 +210,10 @@ class _Walk:
 
     async def _note_what_stays(self, spot: Spot) -> None:
         """Note the files below another spelling; another destination may be there as well."""
-        entries = self._job.store.list_tree(self._path(spot))
-        if self._job.looks_ahead:
-            entries = at_most_few(entries)
-        async with ending(entries) as files:
-            async for entry in files:
-                self._takes(spot, self._layout.relative(entry.path))
+        listing = files_that_stay(self._job, self._path(spot), opening=self._opening)
+        async with ending(listing) as names:
+            async for name in names:
+                self._takes(spot, name)
 
     async def _files_among(self, above: Iterable[Spot], below: Level) -> AsyncIterator[Found]:
         """The files to be deleted in directories *above* wanted ones; adds those to *below*."""

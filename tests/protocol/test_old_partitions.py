@@ -17,6 +17,7 @@ from tests.scenes.scene import SCENES, Scene
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+    from pathlib import Path
 
     from fsspec_commit.layout import StorePath
     from tests.scenes.flat_place import FlatPlace
@@ -85,3 +86,20 @@ def test_escapes_of_no_unicode_are_values_of_their_own(
             write_files(task, {f"{name}/part.txt": name})
     shown = [text for name, text in place.snapshot().items() if name.startswith("name=")]
     assert shown == [b"name=%FE", b"name=%FF"]
+
+
+@pytest.mark.parametrize("declared", [(), ("day=1",)], ids=["written", "declared"])
+def test_what_is_odd_in_the_work_area_of_a_destination_that_stays_is_nobodys_affair(
+    tmp_path: Path, declared: tuple[str, ...]
+) -> None:
+    """Jobs there pass over it, and the outer one has nothing to do with it."""
+    out = tmp_path / "out"
+    for place, name in ((out / "day=%31", "a.txt"), (out, "day=1/a.txt")):
+        with fc.Job(str(place), mode="append") as job, job.task() as task:
+            write_files(task, {name: "old"})
+    (out / "day=%31" / "_commit" / "link").symlink_to("elsewhere")
+    outer = fc.Job(str(out), mode="overwrite_partitions", partitions=declared)
+    with outer as job, job.task() as task:
+        write_files(task, {"day=1/b.txt": "new"})
+    assert job.result is not None
+    assert job.result.replaced_count == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fsspec_commit.errors import Reply, StoreError
-from fsspec_commit.layout import StorePath
+from fsspec_commit.layout import DestinationLayout, StorePath
+from fsspec_commit.names import AREA
 from fsspec_commit.protocol import branches
 from fsspec_commit.protocol.branches import AT_ONCE_MAX, Branches
 from fsspec_commit.store import Directory, Entry, Token
@@ -112,6 +114,28 @@ def check(store: Paged) -> tuple[Branches, float]:
 
 def pages(count: int) -> int:
     return -(-count // PAGE)
+
+
+def test_what_stays_is_listed_by_branches_without_the_area_of_another_destination() -> None:
+    """It was listed page after page, and so were fifty thousand records."""
+    files = tree({f"day=%31/hour={number}/": 5_000 for number in range(16)})
+    records = tree({"day=%31/_commit/": 50_000})
+    store = Paged([*files, *records])
+    job: Any = SimpleNamespace(
+        walks=False,
+        looks_ahead=False,
+        store=store,
+        layout=SimpleNamespace(destination=DestinationLayout(OUT)),
+    )
+
+    async def stays() -> list[str]:
+        path = StorePath(f"{OUT}/day=%31")
+        return [name async for name in branches.files_that_stay(job, path, opening=asyncio.Lock())]
+
+    found, took = run(stays())
+    expected = [key.removeprefix(f"{OUT}/") for key in store.keys if f"/{AREA}/" not in key]
+    assert sorted(found) == expected
+    assert took < pages(len(expected)) / 4
 
 
 @pytest.mark.parametrize("count", [0, 1, 999, 2_047])
